@@ -1,0 +1,44 @@
+# Every target sets up what it needs: a virtual environment with pinned packages. Nothing but Python 3.11+ is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench-decide clean
+
+help: ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
+
+demo: $(READY) ## the first useful answer: how many instances does a word count need?
+	$(BIN)/headgate decide --topology examples/wordcount/topology.csv --rates examples/wordcount/rates.log
+	@echo
+	$(BIN)/headgate decide --topology examples/wordcount/topology.csv --rates examples/wordcount/rates.log \
+	    --source-rates examples/wordcount/source-rates.csv --factor 0.1 --explain
+
+test: $(READY) ## all tests
+	$(BIN)/python -m pytest
+
+check: $(READY) ## style, types, architecture, examples in docstrings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --doctest-modules src -q
+
+format: $(READY) ## bring the code into its usual form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-decide: $(READY) ## time and memory of `headgate decide` beside pyarrow reading the same file
+	$(BIN)/python benchmarks/decide.py
+
+clean: ## forget the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/results
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Headgate needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@

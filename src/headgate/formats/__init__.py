@@ -1,0 +1,1 @@
+"""Files of other programs: bytes -> values and back. No Spark needed."""

@@ -1,0 +1,37 @@
+"""What Headgate says when it is given something it cannot use.
+
+Everything a user can cause is an `InputError` with a one-line message: what is wrong, where, and what to do.
+The command line prints that line and ends with exit code 2; nothing else in Headgate is caught and reworded.
+"""
+
+from collections.abc import Iterable
+
+
+class HeadgateError(Exception):
+    """Base class of every error that Headgate raises on purpose."""
+
+
+class InputError(HeadgateError, ValueError):
+    """A value, file or setting that cannot be used; the message is one line and says what to do."""
+
+
+class DataflowError(InputError):
+    """A dataflow that cannot be sized; `edge` is the position of the edge at fault, where one is."""
+
+    def __init__(self, message: str, edge: int | None = None) -> None:
+        super().__init__(message)
+        self.edge = edge
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to append to "… is not in …": the nearest known name, or nothing.
+
+    >>> did_you_mean("Cuont", ["Source", "Count"])
+    ' (did you mean "Count"?)'
+    >>> did_you_mean("Zebra", ["Source", "Count"])
+    ''
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed once something is wrong
+
+    near = get_close_matches(name, list(known), n=1)
+    return f' (did you mean "{near[0]}"?)' if near else ""

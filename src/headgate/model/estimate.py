@@ -1,0 +1,183 @@
+"""An estimate: what one observation says about each operator, with what had to be assumed to say it.
+
+Rates are sums over an operator's instances, as in DS2. The work here is in the instances that say nothing: those
+that did not report, those that reported NaN or infinity, and those that processed nothing. By default they are
+taken to be like their siblings; counting them as zero, as the original does, inflates the answer by the same
+factor by which they are missing.
+
+An operator of which nothing usable is known is marked unknown, never given a made-up number.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Self, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from headgate.model.columns import Bools, Floats, Ints, float_column, read_only
+from headgate.model.dataflow import Dataflow
+from headgate.model.observation import Observation, Rates
+from headgate.model.reasons import (
+    IdleInstances,
+    InstancesCountedAsZero,
+    InstancesInferred,
+    RatesNotFinite,
+    Reason,
+)
+
+Silence: TypeAlias = Literal["infer", "zero"]
+"""How to read an instance that says nothing: like its siblings, or as one that can do nothing."""
+
+
+class Estimate(msgspec.Struct, frozen=True, eq=False):
+    """Per operator of a dataflow, by position: summed rates in records per second, and whether they are known.
+
+    >>> flow = Dataflow.of({"lines": 1, "split": 2}, [("lines", "split")])
+    >>> seen = Estimate.of_rates(flow, {"lines": (0, 300), "split": (200, 2000)})
+    >>> seen.known.tolist(), seen.true_processing.tolist()
+    ([True, True], [0.0, 200.0])
+    """
+
+    dataflow: Dataflow
+    known: Bools
+    """False where nothing usable was measured; the rates of such an operator are zero and mean nothing."""
+    true_processing: Floats
+    true_output: Floats
+    observed_processing: Floats
+    observed_output: Floats
+    roundings: Ints
+    """How many roundings each sum may have gone through: what its last digits are worth."""
+    at: float = 0.0
+    reasons: tuple[Reason, ...] = ()
+
+    @classmethod
+    def of_rates(
+        cls, dataflow: Dataflow, rates: Mapping[str, tuple[float, ...]], *, at: float = 0.0
+    ) -> Self:
+        """From rates summed per operator: (true processing, true output), then optionally the observed ones.
+
+        An observed rate that is not given is taken to equal the true one: busy all the time.
+        """
+        size = len(dataflow.operators)
+        known = np.zeros(size, np.bool_)
+        columns = np.zeros((4, size))
+        for id, given in rates.items():
+            at_position = dataflow.position(id)
+            known[at_position] = True
+            columns[:, at_position] = (*given, *given[:2])[:4]
+        names = ("true processing", "true output", "observed processing", "observed output")
+        checked = [float_column(name, column, size) for name, column in zip(names, columns, strict=True)]
+        finite = np.isfinite(columns).all(axis=0)
+        idle = (columns[0] == 0) & ~dataflow.is_source
+        return cls(
+            dataflow,
+            read_only(known & finite & ~idle),
+            *checked,
+            roundings=read_only(np.ones(size, np.int64)),
+            at=at,
+        )
+
+    def because(self, *reasons: Reason) -> Self:
+        """The same estimate with more to say for itself."""
+        return replace(self, reasons=(*self.reasons, *reasons)) if reasons else self
+
+
+def estimate(observation: Observation, *, missing: Silence = "infer", idle: Silence = "infer") -> Estimate:
+    """Sum the rates of an observation per operator.
+
+    `missing` is about instances that did not report or reported no number, `idle` about those that processed
+    nothing while their siblings did.
+    """
+    flow, operator, columns = observation.dataflow, observation.operator, observation.rates
+    size = len(flow.operators)
+    no_number, still = _silent_rows(flow, operator, columns)
+    left_out = np.concatenate((no_number, still)) if idle == "infer" else no_number
+
+    reported = observation.reported
+    not_finite = np.bincount(operator[no_number], minlength=size)
+    idle_rows = np.bincount(operator[still], minlength=size)
+    counted = reported - not_finite - idle_rows
+    # Silent instances that are to be like the others: all of them, less those that are to count as zero.
+    inferred = flow.instances - counted
+    if idle == "zero":
+        inferred = inferred - idle_rows
+    if missing == "zero":
+        inferred = inferred - not_finite - (flow.instances - reported)
+    present, first_row = reported > 0, np.cumsum(reported) - reported
+    known = counted > 0
+    scaled = known & (inferred > 0)
+    stand_for, stand_in = (counted + inferred)[scaled].astype(np.float64), counted[scaled].astype(np.float64)
+
+    def total(column: Floats) -> Floats:
+        if left_out.size:
+            column = np.where(np.isfinite(column), column, 0.0)
+            column[left_out] = 0.0
+        # Rows stand by operator, so an operator's rows are a run; bincount would not make use of that.
+        summed = np.zeros(size)
+        summed[present] = np.add.reduceat(column, first_row[present]) if column.size else 0.0
+        summed[scaled] = summed[scaled] * stand_for / stand_in
+        return read_only(summed)
+
+    estimated = Estimate(
+        flow,
+        read_only(known),
+        total(columns.true_processing),
+        total(columns.true_output),
+        total(columns.observed_processing),
+        total(columns.observed_output),
+        # One for each number read, one for each addition, two for scaling.
+        roundings=read_only(counted + 3),
+        at=observation.at,
+    )
+    return estimated.because(*_silences(flow, counted, reported, not_finite, idle_rows, inferred, missing, idle))
+
+
+def _silent_rows(
+    flow: Dataflow, operator: npt.NDArray[np.int32], rates: Rates
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows that report no number, and rows of instances that processed nothing.
+
+    What a source processes and what a sink emits enters no formula, so it cannot spoil a row. Sums are looked at
+    first: a million rows without a NaN among them is the usual case, and a sum shows it fastest.
+    """
+    still = np.flatnonzero(rates.true_processing == 0)
+    still = still[~flow.is_source[operator[still]]]
+    columns = (rates.true_processing, rates.true_output, rates.observed_processing, rates.observed_output)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if all(np.isfinite(column.sum()) for column in columns):
+            return np.empty(0, np.intp), still
+    finite = (
+        (np.isfinite(rates.true_processing) | flow.is_source[operator])
+        & (np.isfinite(rates.true_output) | flow.is_sink[operator])
+        & np.isfinite(rates.observed_processing)
+        & np.isfinite(rates.observed_output)
+    )
+    return np.flatnonzero(~finite), still[finite[still]]
+
+
+def _silences(
+    flow: Dataflow,
+    counted: Ints,
+    reported: Ints,
+    not_finite: Ints,
+    idle_rows: Ints,
+    inferred: Ints,
+    missing: Silence,
+    idle: Silence,
+) -> list[Reason]:
+    """A reason for every operator of which some instances said nothing."""
+    reasons: list[Reason] = []
+    for at in np.flatnonzero(not_finite).tolist():
+        reasons.append(RatesNotFinite(flow.operators[at].id, int(not_finite[at])))
+    for at in np.flatnonzero(idle_rows).tolist():
+        if idle == "infer":
+            reasons.append(IdleInstances(flow.operators[at].id, int(idle_rows[at])))
+    for at in np.flatnonzero((counted > 0) & (counted < flow.instances)).tolist():
+        id, heard, instances = flow.operators[at].id, int(counted[at]), int(flow.instances[at])
+        if inferred[at] > 0:
+            reasons.append(InstancesInferred(id, heard, instances))
+        if heard + inferred[at] < instances:
+            reasons.append(InstancesCountedAsZero(id, heard, instances))
+    return reasons

@@ -1,0 +1,19 @@
+"""What the user wants of a job. Policies are handed an objective; they do not have one of their own."""
+
+import msgspec
+
+from headgate.model.errors import InputError
+
+
+class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
+    """Process records as fast as they arrive, with `headroom` more than the bare need (0.2: a fifth more).
+
+    DS2 calls the headroom its scaling factor.
+    """
+
+    headroom: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no headroom."""
+        if not 0.0 <= self.headroom < float("inf"):
+            raise InputError(f"headroom (--factor) is {self.headroom}; give a number from 0 up, such as 0.2")

@@ -1,0 +1,42 @@
+"""From a fractional need to whole instances, without being fooled by the last bit.
+
+A need is computed from rates that were rounded when they were read and at every step since. All of them are
+positive and only added, multiplied and divided, so relative errors merely add up: after k roundings the
+result is within about k * 2^-53 of the exact one. An integer inside that margin is taken to be the exact need.
+Anything wider would swallow real differences; a plain `ceil` makes 3 x 0.1 / 0.3 two instances.
+"""
+
+import numpy as np
+
+from headgate.model.columns import Bools, Floats, Ints
+from headgate.model.dataflow import MAX_INSTANCES
+
+_UNIT = 2.0**-53
+
+
+def whole_instances(need: Floats, roundings: Ints) -> tuple[Ints, Bools]:
+    """The least whole number that covers each need, and where rounding was allowed for to get it.
+
+    Needs too large to count come out as `MAX_INSTANCES`. Zero stays zero: who may have none is not for
+    arithmetic to say.
+
+    >>> counts, forgiven = whole_instances(np.array([3 * 0.1 / 0.3, 2.01, 0.0]), np.array([6, 6, 6]))
+    >>> counts.tolist(), forgiven.tolist()
+    ([1, 3, 0], [True, False, False])
+    """
+    up = np.ceil(need)
+    with np.errstate(invalid="ignore"):
+        below = up - 1
+        # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
+        forgiven = (need > below) & (need - below <= 2 * _UNIT * roundings * need) & (below >= 1)
+    return countable(np.where(forgiven, below, up)), forgiven
+
+
+def original_instances(need: Floats) -> Ints:
+    """The plain `ceil` of the original program, kept within what can be counted."""
+    return countable(np.ceil(need))
+
+
+def countable(counts: Floats) -> Ints:
+    """Counts as integers; what is larger than any engine can count becomes `MAX_INSTANCES`."""
+    return np.minimum(counts, float(MAX_INSTANCES)).astype(np.int64)

@@ -1,0 +1,45 @@
+"""Policies by name: ours by a short one, anyone's as `module:Class`."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from headgate.model.errors import InputError, did_you_mean
+from headgate.policies.protocol import Policy
+
+POLICIES: Final[Mapping[str, str]] = {
+    "ds2": "headgate.policies.ds2:Ds2",
+}
+"""Name -> where it lives, so that only the one asked for is imported."""
+
+
+def policy(name: str, **settings: Any) -> Policy:  # noqa: ANN401 - settings are the policy's own
+    """A policy by name, with its settings.
+
+    >>> policy("ds2", threshold=1.2)
+    Ds2(threshold=1.2, shared_workers=False, plain_ceil=False)
+    """
+    where = POLICIES.get(name, name)
+    module_name, colon, class_name = where.partition(":")
+    if not colon:
+        hint = did_you_mean(name, POLICIES) or f"; give one of {', '.join(POLICIES)}, or module:Class of your own"
+        raise InputError(f'policy "{name}" is not known{hint}')
+    try:
+        module = import_module(module_name)
+    except ImportError as error:
+        raise InputError(
+            f'policy "{name}": cannot import {module_name} ({error}); run where it can be imported, '
+            "or put its folder on PYTHONPATH"
+        ) from None
+    kind = getattr(module, class_name, None)
+    if kind is None:
+        hint = did_you_mean(class_name, vars(module))
+        raise InputError(f'policy "{name}": module {module_name} has no "{class_name}"{hint}')
+    try:
+        made = kind(**settings)
+    except TypeError as error:
+        raise InputError(f'policy "{name}": {error}; check its settings') from None
+    if not isinstance(made, Policy):
+        lacking = [member for member in ("name", "start", "decide") if not hasattr(made, member)]
+        raise InputError(f'policy "{name}" lacks {", ".join(lacking)}; see docs/your-own-policy.md')
+    return made
