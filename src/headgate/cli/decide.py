@@ -80,9 +80,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     wanted.add_argument("--min", type=int, default=1, metavar="N", help="least instances of any operator (default: 1)")
     wanted.add_argument("--max", type=int, metavar="N", help="most instances of any operator (default: no limit)")
     wanted.add_argument(
-        "--bound", action="append", default=[], metavar="OP=MIN:MAX", help="bounds of one operator; may be repeated"
+        "--bound",
+        action="append",
+        default=[],
+        metavar="OP=MIN:MAX",
+        help="bounds of one operator; may be repeated",
     )
-    wanted.add_argument("--max-total", type=int, metavar="N", help="most instances of all operators, sources not counted")
+    wanted.add_argument(
+        "--max-total", type=int, metavar="N", help="most instances of all operators, sources not counted"
+    )
 
     reading = parser.add_argument_group("how to read the measurements")
     reading.add_argument(
@@ -103,10 +109,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instances that processed nothing: the same choice (default: infer; zero with --format ds2)",
     )
     reading.add_argument(
-        "--policy", default="ds2", metavar="NAME", help=f"{', '.join(POLICIES)}, or module:Class of your own (default: ds2)"
+        "--policy",
+        default="ds2",
+        metavar="NAME",
+        help=f"{', '.join(POLICIES)}, or module:Class of your own (default: ds2)",
     )
     reading.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the policy; may be repeated"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the policy; may be repeated",
     )
 
     shown = parser.add_argument_group("what is shown")

@@ -63,7 +63,9 @@ def reason_lines(decision: Decision, *, colour: bool) -> list[str]:
     tightest = decision.tightest
     all_known = all(sizing.source or sizing.need is not None for sizing in decision.sizings)
     if tightest is not None and tightest.load is not None and tightest.load <= 1 and all_known:
-        lines.append(f"every operator keeps up; the tightest is {tightest.operator} at {tightest.load:.0%} of what it has")
+        lines.append(
+            f"every operator keeps up; the tightest is {tightest.operator} at {tightest.load:.0%} of what it has"
+        )
     return [f"{_DIM}{line}{_PLAIN}" for line in lines] if colour else lines
 
 
@@ -72,14 +74,34 @@ def csv_lines(decisions: Sequence[Decision]) -> list[str]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ("window", "operator", "now", "needed", "answer", "true_rate", "demand", "utilisation", "bottleneck", "source")
+        (
+            "window",
+            "operator",
+            "now",
+            "needed",
+            "answer",
+            "true_rate",
+            "demand",
+            "utilisation",
+            "bottleneck",
+            "source",
+        )
     )
     for window, decision in enumerate(decisions):
         worst = decision.bottleneck
         for s in decision.sizings:
             figures = ["" if x is None else repr(x) for x in (s.need, s.true_rate, s.demand, s.utilisation)]
             writer.writerow(
-                (window, s.operator, s.now, figures[0], s.instances, *figures[1:], int(s is worst), int(s.source))
+                (
+                    window,
+                    s.operator,
+                    s.now,
+                    figures[0],
+                    s.instances,
+                    *figures[1:],
+                    int(s is worst),
+                    int(s.source),
+                )
             )
     return text.getvalue().splitlines()
 

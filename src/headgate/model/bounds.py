@@ -83,9 +83,7 @@ def bounded(decision: Decision, bounds: Bounds) -> Decision:
     sizings = tuple(
         s if s.source else msgspec.structs.replace(s, instances=answers[s.operator]) for s in decision.sizings
     )
-    return msgspec.structs.replace(
-        decision, sizings=sizings, workers=workers, reasons=(*decision.reasons, *reasons)
-    )
+    return msgspec.structs.replace(decision, sizings=sizings, workers=workers, reasons=(*decision.reasons, *reasons))
 
 
 def share_out(need: Floats, least: Ints, most: Ints, total: int) -> Ints:

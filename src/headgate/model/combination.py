@@ -78,9 +78,7 @@ def _workers(decisions: Sequence[Decision], how: Combination) -> int | None:
     return max(counts) if how.rule == "maximum" else sorted(counts)[len(counts) // 2]
 
 
-def _reasons(
-    decisions: Sequence[Decision], how: Combination, disagreements: tuple[Reason, ...]
-) -> tuple[Reason, ...]:
+def _reasons(decisions: Sequence[Decision], how: Combination, disagreements: tuple[Reason, ...]) -> tuple[Reason, ...]:
     """What any of the observations used had to say, once each."""
     used = decisions[-how.agree :] if how.rule == "agree" else decisions
     said = dict.fromkeys(reason for decision in used for reason in decision.reasons)

@@ -19,7 +19,7 @@ MAX_INSTANCES = 2**31 - 1
 """More instances of one operator than any engine can count; larger needs are reported as this many."""
 
 
-class Operator(msgspec.Struct, frozen=True):
+class Operator(msgspec.Struct, frozen=True, gc=False):
     """A node of the dataflow: its id, how many instances it runs as now, and the name people know it by."""
 
     id: str
@@ -27,7 +27,7 @@ class Operator(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class Edge(msgspec.Struct, frozen=True):
+class Edge(msgspec.Struct, frozen=True, gc=False):
     """A stream from one operator to another; `share` is the part of the source's output that takes it.
 
     The default, 1, sends the whole output down the edge, and down every other edge of the operator too.
@@ -48,14 +48,14 @@ class Dataflow:
     """
 
     operators: tuple[Operator, ...]
-    """In the order of their first declaration: position is index in every column of this package."""
+    """Upstream before downstream. An operator's place here is its position in every column of this package."""
     edges: tuple[Edge, ...]
+    ids: tuple[str, ...] = field(repr=False, compare=False)
+    """The ids, by position."""
     index: Mapping[str, int] = field(repr=False, compare=False)
     """Operator id -> position."""
-    order: tuple[int, ...] = field(repr=False, compare=False)
-    """Positions, upstream before downstream."""
     outgoing: tuple[tuple[tuple[int, float], ...], ...] = field(repr=False, compare=False)
-    """Per operator, (position downstream, share) of each edge that leaves it."""
+    """Per operator, (position downstream, share) of each edge that carries any of its output."""
     incoming: tuple[tuple[int, ...], ...] = field(repr=False, compare=False)
     """Per operator, the positions upstream."""
     instances: npt.NDArray[np.int64] = field(repr=False, compare=False)
@@ -64,23 +64,28 @@ class Dataflow:
 
     def __init__(self, operators: Iterable[Operator], edges: Iterable[Edge | tuple[str, str]]) -> None:
         declared = _declared(operators)
-        index = {operator.id: position for position, operator in enumerate(declared)}
-        links, given_at = _links(index, edges)
-        targets: list[list[tuple[int, float]]] = [[] for _ in declared]
-        origins: list[list[int]] = [[] for _ in declared]
+        links, given_at = _links(declared, edges)
+        ordered = _upstream_first(declared, links, given_at)
+        index = {operator.id: position for position, operator in enumerate(ordered)}
+        outgoing: list[list[tuple[int, float]]] = [[] for _ in ordered]
+        incoming: list[list[int]] = [[] for _ in ordered]
+        is_sink = np.ones(len(ordered), np.bool_)
         for edge in links:
-            targets[index[edge.source]].append((index[edge.target], edge.share))
-            origins[index[edge.target]].append(index[edge.source])
+            source, target = index[edge.source], index[edge.target]
+            incoming[target].append(source)
+            is_sink[source] = False
+            if edge.share > 0:
+                outgoing[source].append((target, edge.share))
         values = {
-            "operators": declared,
+            "operators": ordered,
             "edges": links,
+            "ids": tuple(index),
             "index": index,
-            "order": _upstream_first(declared, links, given_at, targets),
-            "outgoing": tuple(map(tuple, targets)),
-            "incoming": tuple(map(tuple, origins)),
-            "instances": read_only(np.array([operator.instances for operator in declared], np.int64)),
-            "is_source": read_only(np.array([not o for o in origins], np.bool_)),
-            "is_sink": read_only(np.array([not t for t in targets], np.bool_)),
+            "outgoing": tuple(map(tuple, outgoing)),
+            "incoming": tuple(map(tuple, incoming)),
+            "instances": read_only(np.array([operator.instances for operator in ordered], np.int64)),
+            "is_source": read_only(np.array([not inputs for inputs in incoming], np.bool_)),
+            "is_sink": read_only(is_sink),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -93,11 +98,6 @@ class Dataflow:
         [1, 2]
         """
         return cls((Operator(id, n) for id, n in instances.items()), edges)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids, by position."""
-        return tuple(operator.id for operator in self.operators)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class Dataflow:
         )
 
 
-def _declared(operators: Iterable[Operator]) -> tuple[Operator, ...]:
+def _declared(operators: Iterable[Operator]) -> dict[str, Operator]:
     """One operator an id; saying the same thing twice is allowed, two different things is not."""
     seen: dict[str, Operator] = {}
     for operator in operators:
@@ -143,21 +143,20 @@ def _declared(operators: Iterable[Operator]) -> tuple[Operator, ...]:
             raise DataflowError(conflict(first, operator))
     if not seen:
         raise DataflowError("the topology has no operators; give at least one edge")
-    return tuple(seen.values())
+    return seen
 
 
 def conflict(first: Operator, second: Operator) -> str:
     """How two declarations of one operator differ, in words."""
     if first.instances != second.instances:
         return (
-            f'operator "{first.id}" is declared with {first.instances} and with {second.instances} instances; '
-            "keep one"
+            f'operator "{first.id}" is declared with {first.instances} and with {second.instances} instances; keep one'
         )
     return f'operator "{first.id}" is named "{first.name}" and "{second.name}"; keep one'
 
 
 def _links(
-    index: Mapping[str, int], edges: Iterable[Edge | tuple[str, str]]
+    declared: Mapping[str, Operator], edges: Iterable[Edge | tuple[str, str]]
 ) -> tuple[tuple[Edge, ...], tuple[int, ...]]:
     """Edges between known operators, a repeated one once, and where in the input each stood."""
     links: dict[tuple[str, str], Edge] = {}
@@ -165,14 +164,15 @@ def _links(
     for position, given in enumerate(edges):
         edge = given if isinstance(given, Edge) else Edge(*given)
         for id in (edge.source, edge.target):
-            if id not in index:
-                hint = did_you_mean(id, index)
+            if id not in declared:
+                hint = did_you_mean(id, declared)
                 raise DataflowError(
                     f'edge {edge.source} -> {edge.target}: operator "{id}" is not declared{hint}', position
                 )
         if not 0.0 <= edge.share < float("inf"):
             raise DataflowError(
-                f"edge {edge.source} -> {edge.target} has share {edge.share}; give a number from 0 up", position
+                f"edge {edge.source} -> {edge.target} has share {edge.share}; give a number from 0 up",
+                position,
             )
         first = links.setdefault((edge.source, edge.target), edge)
         if first is edge:
@@ -186,53 +186,50 @@ def _links(
 
 
 def _upstream_first(
-    operators: tuple[Operator, ...],
-    edges: tuple[Edge, ...],
-    given_at: tuple[int, ...],
-    targets: list[list[tuple[int, float]]],
-) -> tuple[int, ...]:
+    declared: Mapping[str, Operator], edges: tuple[Edge, ...], given_at: tuple[int, ...]
+) -> tuple[Operator, ...]:
     """A topological order: depth first from each operator in turn, reversed.
 
     Of the many valid orders this is the one in which the original DS2 program adds up demand and prints its
     answer, so following it gives the same sums to the last bit and the same line. Iterative, because a chain
     of ten thousand operators is deeper than Python's stack.
     """
-    finished: list[int] = []
-    entered, left = bytearray(len(operators)), bytearray(len(operators))
-    for root in range(len(operators)):
+    targets: dict[str, list[str]] = {id: [] for id in declared}
+    for edge in edges:
+        targets[edge.source].append(edge.target)
+    finished: dict[str, None] = {}
+    entered: set[str] = set()
+    for root in declared:
         stack = [root]
         while stack:
             at = stack[-1]
-            if not entered[at]:
-                entered[at] = 1
-                stack.extend(target for target, _ in reversed(targets[at]) if not entered[target])
+            if at not in entered:
+                entered.add(at)
+                stack.extend(target for target in reversed(targets[at]) if target not in entered)
             else:
-                stack.pop()
-                if not left[at]:
-                    left[at] = 1
-                    finished.append(at)
+                finished.setdefault(stack.pop())
     order = tuple(reversed(finished))
-    rank = {at: place for place, at in enumerate(order)}
-    index = {operator.id: position for position, operator in enumerate(operators)}
+    rank = {id: place for place, id in enumerate(order)}
     for edge, position in zip(edges, given_at, strict=True):
         # An edge that points back in this order closes a cycle: its target is still open when it is met.
-        if rank[index[edge.target]] <= rank[index[edge.source]]:
-            cycle = _path(index[edge.target], index[edge.source], targets)
-            names = " -> ".join(operators[at].id for at in (*cycle, cycle[0]))
+        if rank[edge.target] <= rank[edge.source]:
+            cycle = _path(edge.target, edge.source, targets)
             raise DataflowError(
-                f"edge {edge.source} -> {edge.target} closes a cycle ({names}); remove an edge of it", position
+                f"edge {edge.source} -> {edge.target} closes a cycle ({' -> '.join((*cycle, cycle[0]))}); "
+                "remove an edge of it",
+                position,
             )
-    return order
+    return tuple(declared[id] for id in order)
 
 
-def _path(start: int, end: int, targets: list[list[tuple[int, float]]]) -> list[int]:
+def _path(start: str, end: str, targets: Mapping[str, list[str]]) -> list[str]:
     """A shortest path between two operators that are known to be connected."""
     came_from = {start: start}
     frontier = [start]
     while end not in came_from:
         reached = []
         for at in frontier:
-            for target, _ in targets[at]:
+            for target in targets[at]:
                 if target not in came_from:
                     came_from[target] = at
                     reached.append(target)

@@ -10,7 +10,7 @@ from headgate.model.estimate import Estimate
 from headgate.model.reasons import Reason
 
 
-class Sizing(msgspec.Struct, frozen=True):
+class Sizing(msgspec.Struct, frozen=True, gc=False):
     """One operator's part of a decision. Rates are in records per second; None where they are not known."""
 
     operator: str
@@ -73,8 +73,8 @@ class Decision(msgspec.Struct, frozen=True):
             if count < 1:
                 raise InputError(f'policy {policy}: operator "{id}" would get {count} instances; give at least 1')
         rows = []
-        for at in flow.order:
-            operator, source = flow.operators[at], bool(flow.is_source[at])
+        for at, operator in enumerate(flow.operators):
+            source = bool(flow.is_source[at])
             rates = estimate.true_output if source else estimate.true_processing
             rows.append(
                 Sizing(

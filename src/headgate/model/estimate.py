@@ -53,9 +53,7 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
     reasons: tuple[Reason, ...] = ()
 
     @classmethod
-    def of_rates(
-        cls, dataflow: Dataflow, rates: Mapping[str, tuple[float, ...]], *, at: float = 0.0
-    ) -> Self:
+    def of_rates(cls, dataflow: Dataflow, rates: Mapping[str, tuple[float, ...]], *, at: float = 0.0) -> Self:
         """From rates summed per operator: (true processing, true output), then optionally the observed ones.
 
         An observed rate that is not given is taken to equal the true one: busy all the time.
@@ -68,13 +66,16 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
             known[at_position] = True
             columns[:, at_position] = (*given, *given[:2])[:4]
         names = ("true processing", "true output", "observed processing", "observed output")
-        checked = [float_column(name, column, size) for name, column in zip(names, columns, strict=True)]
+        p, o, seen_p, seen_o = (float_column(*named, size) for named in zip(names, columns, strict=True))
         finite = np.isfinite(columns).all(axis=0)
         idle = (columns[0] == 0) & ~dataflow.is_source
         return cls(
             dataflow,
             read_only(known & finite & ~idle),
-            *checked,
+            p,
+            o,
+            seen_p,
+            seen_o,
             roundings=read_only(np.ones(size, np.int64)),
             at=at,
         )
@@ -131,7 +132,7 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         roundings=read_only(counted + 3),
         at=observation.at,
     )
-    return estimated.because(*_silences(flow, counted, reported, not_finite, idle_rows, inferred, missing, idle))
+    return estimated.because(*_silences(flow, counted, not_finite, idle_rows, inferred, idle))
 
 
 def _silent_rows(
@@ -160,24 +161,20 @@ def _silent_rows(
 def _silences(
     flow: Dataflow,
     counted: Ints,
-    reported: Ints,
     not_finite: Ints,
     idle_rows: Ints,
     inferred: Ints,
-    missing: Silence,
     idle: Silence,
 ) -> list[Reason]:
     """A reason for every operator of which some instances said nothing."""
-    reasons: list[Reason] = []
-    for at in np.flatnonzero(not_finite).tolist():
-        reasons.append(RatesNotFinite(flow.operators[at].id, int(not_finite[at])))
-    for at in np.flatnonzero(idle_rows).tolist():
-        if idle == "infer":
-            reasons.append(IdleInstances(flow.operators[at].id, int(idle_rows[at])))
-    for at in np.flatnonzero((counted > 0) & (counted < flow.instances)).tolist():
-        id, heard, instances = flow.operators[at].id, int(counted[at]), int(flow.instances[at])
+    ids = flow.ids
+    reasons: list[Reason] = [RatesNotFinite(ids[at], int(not_finite[at])) for at in np.flatnonzero(not_finite)]
+    if idle == "infer":
+        reasons += [IdleInstances(ids[at], int(idle_rows[at])) for at in np.flatnonzero(idle_rows)]
+    for at in np.flatnonzero((counted > 0) & (counted < flow.instances)):
+        heard, instances = int(counted[at]), int(flow.instances[at])
         if inferred[at] > 0:
-            reasons.append(InstancesInferred(id, heard, instances))
+            reasons.append(InstancesInferred(ids[at], heard, instances))
         if heard + inferred[at] < instances:
-            reasons.append(InstancesCountedAsZero(id, heard, instances))
+            reasons.append(InstancesCountedAsZero(ids[at], heard, instances))
     return reasons

@@ -63,9 +63,7 @@ def with_processing_rates(
         known[at] = limit > 0
         if scale_output:
             output[at] *= limit / measured
-        reasons.append(
-            ProcessingRateGiven(id, measured, limit, observed=rate == OBSERVED, output_scaled=scale_output)
-        )
+        reasons.append(ProcessingRateGiven(id, measured, limit, observed=rate == OBSERVED, output_scaled=scale_output))
     return replace(
         estimate,
         true_processing=read_only(processing),

@@ -6,29 +6,36 @@ result is within about k * 2^-53 of the exact one. An integer inside that margin
 Anything wider would swallow real differences; a plain `ceil` makes 3 x 0.1 / 0.3 two instances.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from headgate.model.columns import Bools, Floats, Ints
 from headgate.model.dataflow import MAX_INSTANCES
 
 _UNIT = 2.0**-53
+_NEAR = 1e-7
+"""Wider than any margin that could be right; what is farther from an integer needs no closer look."""
 
 
-def whole_instances(need: Floats, roundings: Ints) -> tuple[Ints, Bools]:
+def whole_instances(need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, Bools]:
     """The least whole number that covers each need, and where rounding was allowed for to get it.
 
-    Needs too large to count come out as `MAX_INSTANCES`. Zero stays zero: who may have none is not for
-    arithmetic to say.
+    `roundings` is asked for only if a need lies so near above an integer that the answer may depend on it. Needs
+    too large to count come out as `MAX_INSTANCES`. Zero stays zero: who may have none is not for arithmetic to say.
 
-    >>> counts, forgiven = whole_instances(np.array([3 * 0.1 / 0.3, 2.01, 0.0]), np.array([6, 6, 6]))
+    >>> counts, forgiven = whole_instances(np.array([3 * 0.1 / 0.3, 2.01, 0.0]), lambda: np.array([6, 6, 6]))
     >>> counts.tolist(), forgiven.tolist()
     ([1, 3, 0], [True, False, False])
     """
     up = np.ceil(need)
     with np.errstate(invalid="ignore"):
         below = up - 1
-        # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
-        forgiven = (need > below) & (need - below <= 2 * _UNIT * roundings * need) & (below >= 1)
+        excess = need - below
+        forgiven = (excess <= _NEAR * need) & (below >= 1)
+        if forgiven.any():
+            # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
+            forgiven &= excess <= 2 * _UNIT * roundings() * need
     return countable(np.where(forgiven, below, up)), forgiven
 
 

@@ -41,9 +41,7 @@ def decide(
         observations = [observations]
     if not observations:
         raise InputError("there are no observations to decide on; give at least one")
-    seen = [
-        one if isinstance(one, Estimate) else estimate(one, missing=missing, idle=idle) for one in observations
-    ]
+    seen = [one if isinstance(one, Estimate) else estimate(one, missing=missing, idle=idle) for one in observations]
     chosen = policy_by_name(policy) if isinstance(policy, str) else policy
     how = Combination.parse(combine) if isinstance(combine, str) else combine
     return finished(combined(decisions(chosen, seen, objective), how), bounds, seen[-1])

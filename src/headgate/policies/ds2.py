@@ -16,14 +16,14 @@ without usable rates stays as it is, and what it feeds may grow but not shrink; 
 integer, unless `plain_ceil` asks for the original's arithmetic to the bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from headgate.model.columns import Bools, Floats, Ints
-from headgate.model.dataflow import MAX_INSTANCES, Dataflow
+from headgate.model.dataflow import MAX_INSTANCES
 from headgate.model.decision import Decision, Sizing
 from headgate.model.errors import InputError
 from headgate.model.estimate import Estimate
@@ -77,29 +77,34 @@ class Ds2(msgspec.Struct, frozen=True):
         """Size every operator from one estimate."""
         del memory, now
         flow = estimate.dataflow
-        flows = _propagate(estimate)
+        flows, unknown_inputs = _propagate(estimate), _unknown_inputs(estimate)
+        incomplete = np.array(list(map(bool, unknown_inputs)))
+        sized = estimate.known & ~flow.is_source
         wanted = flows.need * (1.0 + objective.headroom)
-        answers, rounded = self._whole(wanted, flows.roundings + 3)
-        sized = ~flow.is_source
-        certain = estimate.known & sized
-        # What is not known is not made smaller; what has no demand keeps one instance.
-        grown_only = np.maximum(answers, flow.instances)
-        answers = np.where(certain, np.where(flows.incomplete, grown_only, np.maximum(answers, 1)), flow.instances)
-        reasons = _reasons(estimate, flows, wanted, answers, rounded & certain)
+        # Three for the headroom: reading it, adding one, multiplying.
+        enough, forgiven = self._whole(wanted, lambda: _roundings(estimate) + 3)
+        # What has no demand keeps one instance; what is not known, or not all of it, is not made smaller.
+        answers = np.where(sized, np.maximum(enough, 1), flow.instances)
+        answers = np.where(incomplete, np.maximum(answers, flow.instances), answers)
+        reasons = _reasons(estimate, unknown_inputs, wanted, sized, incomplete)
+        reasons += [
+            WithinRounding(flow.operators[at].id, float(wanted[at]), int(enough[at]))
+            for at in np.flatnonzero(forgiven & sized).tolist()
+        ]
         ratio, ratio_reasons = self._target_ratio(estimate, answers)
         reasons += ratio_reasons
         if ratio is not None:
-            adjusted, _ = self._whole(ratio * answers, estimate.roundings.max() * np.ones_like(answers) + 2)
-            answers = np.where(certain, adjusted, answers)
+            raised, _ = self._whole(ratio * answers, lambda: np.full(answers.shape, estimate.roundings.max() + 2))
+            answers = np.where(sized, raised, answers)
         return None, Decision(
             self.name,
-            _sizings(estimate, flows, answers),
+            _sizings(estimate, flows, answers, incomplete),
             (*estimate.reasons, *reasons),
-            workers=self._workers(wanted, flows, certain, flow) if self.shared_workers else None,
+            workers=self._workers(wanted[sized], estimate, bool((incomplete | ~estimate.known).any())),
             at=estimate.at,
         )
 
-    def _whole(self, need: Floats, roundings: Ints) -> tuple[Ints, Bools]:
+    def _whole(self, need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, Bools]:
         if self.plain_ceil:
             return original_instances(need), np.zeros(need.shape, np.bool_)
         return whole_instances(need, roundings)
@@ -122,13 +127,14 @@ class Ds2(msgspec.Struct, frozen=True):
             return worst, reasons
         return None, reasons
 
-    def _workers(self, wanted: Floats, flows: "_Flows", certain: Bools, flow: Dataflow) -> int:
+    def _workers(self, wanted: Floats, estimate: Estimate, unsure: bool) -> int | None:
         """A pool that all operators share needs the sum of what each needs."""
-        total = np.array([wanted[certain].sum()])
-        workers, _ = self._whole(total, np.array([flows.roundings.max() + len(flow.operators)]))
-        present = int(flow.instances.max())
-        unsure = (flows.incomplete | ~certain) & ~flow.is_source
-        return max(int(workers[0]), present if unsure.any() else 1)
+        if not self.shared_workers:
+            return None
+        total = np.array([wanted.sum()])
+        workers, _ = self._whole(total, lambda: np.array([_roundings(estimate).max() + wanted.size + 3]))
+        present = int(estimate.dataflow.instances.max())
+        return max(int(workers[0]), present if unsure else 1)
 
 
 class _Flows(NamedTuple):
@@ -137,111 +143,111 @@ class _Flows(NamedTuple):
     need: Floats
     demand: Floats
     output: Floats
-    incomplete: Bools
-    """Part of the demand is unknown: need and demand are at least what is said."""
-    unknown_inputs: Sequence[tuple[int, ...]]
-    """Per operator, the upstream positions that make it so."""
-    roundings: Ints
 
 
 def _propagate(estimate: Estimate) -> _Flows:
-    """Visit operators upstream first.
+    """Visit operators upstream first, as they stand; unknown ones need nothing and pass nothing on.
 
     A plain loop over Python floats, which are the same float64: one operator depends on the one before, so there
     is nothing to vectorise in a chain, and at ten thousand operators this takes a few milliseconds. The order
     of operations is the original program's, so sums agree with it to the last bit.
     """
-    flow = estimate.dataflow
-    size = len(flow.operators)
-    known, is_source = estimate.known.tolist(), flow.is_source.tolist()
-    instances = flow.instances.astype(np.float64)
-    capacity = (estimate.true_processing / instances).tolist()
-    counts, true_output = instances.tolist(), estimate.true_output.tolist()
-    sum_roundings = estimate.roundings.tolist()
-    need, demand, output = [0.0] * size, [0.0] * size, [0.0] * size
-    roundings = [0] * size
-    unknown_inputs: list[tuple[int, ...]] = [()] * size
-    for at in flow.order:
-        if is_source[at]:
-            passes = true_output[at]
-            depth = sum_roundings[at]
-        else:
-            arriving, one = demand[at], capacity[at]
-            # Rates are never negative, so a demand of zero or a capacity too small for a float are the only
-            # cases in which the division says nothing.
-            x = arriving / one if one > 0.0 else (float("inf") if arriving > 0.0 else 0.0)
-            need[at] = x
-            roundings[at] += sum_roundings[at] + 2
-            passes = true_output[at] * (x / counts[at]) if true_output[at] > 0.0 else 0.0
-            depth = roundings[at] + sum_roundings[at] + 2
-        output[at] = passes
-        unsure = not known[at] or unknown_inputs[at]
-        for target, share in flow.outgoing[at]:
-            if unsure:
-                unknown_inputs[target] = (*unknown_inputs[target], at)
-            if known[at] and share > 0.0:
-                demand[target] += passes * share
-            roundings[target] = max(roundings[target], depth) + 2
-    return _Flows(
-        np.where(estimate.known, need, 0.0),
-        np.array(demand),
-        np.array(output),
-        np.array([bool(inputs) for inputs in unknown_inputs]),
-        unknown_inputs,
-        np.array(roundings, np.int64),
-    )
+    flow, known, is_source = estimate.dataflow, estimate.known, estimate.dataflow.is_source
+    # A source is made to look like an operator whose demand is 1 and whose one instance can do just that, so
+    # that it passes on exactly its output rate and the loop needs no special case.
+    instances = np.where(is_source, 1.0, flow.instances)
+    demand = is_source.astype(np.float64).tolist()
+    # A capacity too small for a float is as good as none: the need comes out beyond counting, not as an error.
+    least = np.nextafter(0.0, 1.0)
+    capacity = np.where(known, np.maximum(estimate.true_processing / instances, least), np.inf)
+    capacity[is_source] = 1.0
+    true_output = np.where(known, estimate.true_output, 0.0)
+    need, output = [], []
+    columns = zip(true_output.tolist(), capacity.tolist(), instances.tolist(), flow.outgoing, strict=True)
+    for at, (passes, each, count, targets) in enumerate(columns):
+        x = demand[at] / each
+        need.append(x)
+        if passes:
+            passes *= x / count  # noqa: PLW2901 - becomes what is really passed on
+        output.append(passes)
+        for target, share in targets:
+            demand[target] += passes * share
+    return _Flows(np.where(is_source, 0.0, need), np.where(is_source, 0.0, demand), np.array(output))
 
 
-def _reasons(estimate: Estimate, flows: _Flows, wanted: Floats, answers: Ints, rounded: Bools) -> list[Reason]:
-    flow = estimate.dataflow
-    ids = flow.ids
-    sized = estimate.known & ~flow.is_source
+def _roundings(estimate: Estimate) -> Ints:
+    """Per operator, through how many roundings its need may have gone: along its deepest path from a source."""
+    flow, sums = estimate.dataflow, estimate.roundings.tolist()
+    depth = [0] * len(sums)
+    for at, targets in enumerate(flow.outgoing):
+        if flow.incoming[at]:
+            depth[at] += sums[at] + 2  # the capacity, and the division by it
+        passed = depth[at] + sums[at] + 2  # over the instances, times the output
+        for target, _ in targets:
+            depth[target] = max(depth[target], passed) + 2  # the share, and the sum of demands
+    return np.array(depth, np.int64)
+
+
+def _unknown_inputs(estimate: Estimate) -> list[tuple[int, ...]]:
+    """Per operator, the upstream operators of which it is not known what they pass on."""
+    inputs: list[tuple[int, ...]] = [()] * len(estimate.known)
+    if estimate.known.all():
+        return inputs
+    for at, (known, targets) in enumerate(zip(estimate.known.tolist(), estimate.dataflow.outgoing, strict=True)):
+        if not known or inputs[at]:
+            for target, _ in targets:
+                inputs[target] = (*inputs[target], at)
+    return inputs
+
+
+def _reasons(
+    estimate: Estimate,
+    unknown_inputs: Sequence[tuple[int, ...]],
+    wanted: Floats,
+    sized: Bools,
+    incomplete: Bools,
+) -> list[Reason]:
+    ids, instances = estimate.dataflow.ids, estimate.dataflow.instances
 
     def chosen(rows: Bools) -> list[int]:
-        return np.flatnonzero(rows).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(rows).tolist()
 
     return [
-        *(KeptWithoutRates(ids[at], flow.operators[at].instances) for at in chosen(~estimate.known)),
-        *(
-            DemandIncomplete(ids[at], tuple(ids[up] for up in flows.unknown_inputs[at]))
-            for at in chosen(sized & flows.incomplete)
-        ),
-        *(AtLeastOne(ids[at]) for at in chosen(sized & (wanted == 0) & ~flows.incomplete)),
+        *(KeptWithoutRates(ids[at], int(instances[at])) for at in chosen(~estimate.known)),
+        *(DemandIncomplete(ids[at], tuple(ids[up] for up in unknown_inputs[at])) for at in chosen(sized & incomplete)),
+        *(AtLeastOne(ids[at]) for at in chosen(sized & (wanted == 0) & ~incomplete)),
         *(BeyondCounting(ids[at], MAX_INSTANCES) for at in chosen(sized & (wanted > MAX_INSTANCES))),
-        *(WithinRounding(ids[at], float(wanted[at]), int(answers[at])) for at in chosen(rounded)),
     ]
 
 
-def _sizings(estimate: Estimate, flows: _Flows, answers: Ints) -> tuple[Sizing, ...]:
-    """Rows in upstream-first order; numbers that are not known, or not finite, are None.
+def _sizings(estimate: Estimate, flows: _Flows, answers: Ints, incomplete: Bools) -> tuple[Sizing, ...]:
+    """One row an operator; numbers that are not known, or not finite, are None.
 
     A need that rests on part of the demand is shown where even that part is more than there are instances for.
     """
-    flow = estimate.dataflow
-    order = np.array(flow.order)
-    known, source = estimate.known, flow.is_source
+    flow, known, source = estimate.dataflow, estimate.known, estimate.dataflow.is_source
     rate = np.where(source, estimate.true_output, estimate.true_processing)
     observed = np.where(source, estimate.observed_output, estimate.observed_processing)
     with np.errstate(divide="ignore", invalid="ignore"):
         utilisation = observed / rate
 
     def column(values: Floats, shown: Bools) -> list[float | None]:
-        values, shown = values[order], (shown & np.isfinite(values))[order]
-        if shown.all():
-            return values.tolist()  # type: ignore[no-any-return]
-        return [value if show else None for value, show in zip(values.tolist(), shown.tolist(), strict=True)]
+        cells: list[float | None] = values.tolist()
+        for at in np.flatnonzero(~(shown & np.isfinite(values))).tolist():
+            cells[at] = None
+        return cells
 
     return tuple(
         map(
             Sizing,
-            [flow.operators[at].id for at in flow.order],
-            flow.instances[order].tolist(),
-            answers[order].tolist(),
-            column(flows.need, known & ~source & (~flows.incomplete | (flows.need > flow.instances))),
+            flow.ids,
+            flow.instances.tolist(),
+            answers.tolist(),
+            column(flows.need, known & ~source & (~incomplete | (flows.need > flow.instances))),
             column(rate, known),
-            column(flows.demand, ~source & ~flows.incomplete),
+            column(flows.demand, ~source & ~incomplete),
             column(flows.output, known),
             column(utilisation, known),
-            source[order].tolist(),
+            source.tolist(),
         )
     )

@@ -35,7 +35,7 @@ def _demand(decision: Decision, dataflow: Dataflow, sizing: Sizing) -> list[str]
     terms = []
     for up in dataflow.incoming[target]:
         id = dataflow.operators[up].id
-        share = dict(dataflow.outgoing[up])[target]
+        share = dict(dataflow.outgoing[up]).get(target, 0.0)
         output = decision.sizing(id).output
         amount = "unknown" if output is None else number(output)
         terms.append(f"{amount} from {id}" if share == 1 else f"{number(share)} of {amount} from {id}")

@@ -20,7 +20,7 @@ class Policy(Protocol):
         """The name its decisions carry."""
         ...
 
-    def start(self) -> Any:  # noqa: ANN401 - any JSON-able value, the policy's own business
+    def start(self) -> Any:
         """What it remembers before the first call; None if it needs no memory."""
         ...
 

@@ -13,7 +13,7 @@ POLICIES: Final[Mapping[str, str]] = {
 """Name -> where it lives, so that only the one asked for is imported."""
 
 
-def policy(name: str, **settings: Any) -> Policy:  # noqa: ANN401 - settings are the policy's own
+def policy(name: str, **settings: Any) -> Policy:
     """A policy by name, with its settings.
 
     >>> policy("ds2", threshold=1.2)

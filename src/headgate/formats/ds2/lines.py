@@ -13,7 +13,7 @@ import msgspec
 from headgate.model.errors import InputError
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """A line of a file."""
 
     path: str

@@ -72,7 +72,7 @@ class _Columns:
     def __init__(self) -> None:
         self.size = 0
         types = (np.int32, np.int32, np.uint64, *[np.float64] * 4)
-        self.columns: list[npt.NDArray[Any]] = [np.empty(0, type) for type in types]
+        self.columns: list[npt.NDArray[Any]] = [np.empty(0, kind) for kind in types]
 
     def append(self, rows: _Rows, instance: npt.NDArray[np.int32], progress: float) -> None:
         """Add the rows of a piece that ends at this part of the file."""
@@ -89,6 +89,7 @@ class _Columns:
     def finished(self) -> list[npt.NDArray[Any]]:
         """The columns, as long as there are rows."""
         return [read_only(column[: self.size]) for column in self.columns]
+
 
 def _side_by_side(reader: "_FastReader", spans: Sequence[Span]) -> Iterator[tuple[Span, _Rows | None]]:
     """Read pieces on all cores, in order, with only a few in memory at a time."""

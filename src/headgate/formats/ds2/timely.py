@@ -62,14 +62,13 @@ def read_timely_topology(path: str) -> Dataflow:
             )
     edges: list[tuple[Edge, Place]] = []
     for scope, source, target, place in channels:
-        ends = [by_address.get((*scope, end)) for end in (source, target)]
-        for end, id in zip((source, target), ends, strict=True):
-            if id is None:
+        for end in (source, target):
+            if (*scope, end) not in by_address:
                 place.refuse(
                     f"no operator at address {[*scope, end]}; "
                     + ("nested scopes are not supported, log the outer one" if end == 0 else "log all operators")
                 )
-        edges.append((Edge(ends[0] or "", ends[1] or ""), place))
+        edges.append((Edge(by_address[*scope, source], by_address[*scope, target]), place))
     return placed_dataflow(path, (Operator(id, most, names[id]) for id in counts), edges)
 
 

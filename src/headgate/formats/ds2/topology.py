@@ -25,7 +25,7 @@ def read_topology(path: str) -> Dataflow:
                 if first != operator:
                     place.refuse(f"{conflict(first, operator)} (the other is on line {declared_at.line})")
             ends.append(operator.id)
-        edges.append((Edge(*ends), place))
+        edges.append((Edge(ends[0], ends[1]), place))
     if not edges:
         raise InputError(f"{path}: no edges; give one a line as {','.join(_FIELDS)}")
     return placed_dataflow(path, (operator for operator, _ in operators.values()), edges)

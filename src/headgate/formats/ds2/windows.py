@@ -6,6 +6,7 @@ number that some reporting operator has not reached is an observation still unde
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -38,8 +39,8 @@ def in_windows(
     if operator.size == 0:
         raise InputError(f"{path}: no rates; give one line per instance")
     instance = _canonical(labels)[instance]
-    wide = len(dataflow.operators) * len(labels) >= 2**31
-    key = operator.astype(np.int64 if wide else np.int32) * len(labels) + instance
+    small = len(dataflow.operators) * len(labels) < 2**31
+    key: npt.NDArray[Any] = (operator if small else operator.astype(np.int64)) * len(labels) + instance
     if (key[1:] > key[:-1]).all():
         # One row an instance, in order: the common file, and the one that may be huge.
         return RatesLog((_observation(path, dataflow, operator, instance, start, rates),))
@@ -89,7 +90,7 @@ def _canonical(labels: list[str]) -> npt.NDArray[np.int32]:
     return places
 
 
-def _window_numbers(key: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> Ints:
+def _window_numbers(key: npt.NDArray[Any]) -> Ints:
     """Per row, its place among the rows with its key; rows with one key stand together, by time."""
     rows = np.arange(key.size)
     first_of_key = np.zeros(key.size, np.int64)
