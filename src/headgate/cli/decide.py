@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from headgate.cli.options import Once
 from headgate.cli.sizing_table import csv_lines, reason_lines, table_lines
 from headgate.formats.ds2.answer_line import answer_line
 from headgate.formats.ds2.edge_shares import read_edge_shares
@@ -53,6 +54,7 @@ exit codes: 0 an answer, 2 something wrong with the input (one line on standard 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
+    parser.register("action", None, Once)
     files = parser.add_argument_group("what was measured")
     files.add_argument("--topology", "--topo", metavar="FILE", required=True, help="the dataflow")
     files.add_argument("--rates", metavar="FILE", required=True, help="what its instances did")

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from headgate import __version__
 from headgate.model.errors import InputError
@@ -32,10 +33,18 @@ examples:
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """One line for a mistake, instead of the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """What argparse calls when a command line makes no sense."""
+        raise InputError(f"{message}; `{self.prog} --help` lists the options")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is returned, not raised."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         "headgate",
         description=_INTRODUCTION,
         epilog=_EXAMPLES,

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from headgate.model.columns import read_only
 from headgate.model.errors import DataflowError, InputError, did_you_mean
 
-MAX_INSTANCES = 2**31 - 1
-"""More instances of one operator than any engine can count; larger needs are reported as this many."""
+MAX_INSTANCES = 2**53
+"""The largest count that float64 arithmetic can tell from its neighbours; larger needs are reported as this many."""
 
 
 class Operator(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,81 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate import Bounds, Dataflow, Estimate, InputError, decide, policy
+from headgate.model.bounds import share_out
+from headgate.model.reasons import LoweredToBound, RaisedToBound, TotalLimited
+
+FLOW = Dataflow.of({"in": 1, "a": 1, "b": 1}, [("in", "a"), ("a", "b")])
+SEEN = Estimate.of_rates(FLOW, {"in": (0, 80), "a": (10, 10), "b": (20, 0)})  # needs 8 and 4
+
+
+def test_without_bounds_the_answer_is_the_need():
+    assert decide(SEEN).parallelism == {"a": 8, "b": 4}
+
+
+def test_bounds_for_all_and_for_one_each_leave_a_reason():
+    decision = decide(SEEN, bounds=Bounds(least=5, of={"a": (1, 6)}))
+    assert decision.parallelism == {"a": 6, "b": 5}
+    assert LoweredToBound("a", asked=8, bound=6) in decision.reasons
+    assert RaisedToBound("b", asked=4, bound=5) in decision.reasons
+
+
+def test_a_total_is_spread_so_that_the_slowest_is_as_fast_as_it_can_be():
+    decision = decide(SEEN, bounds=Bounds(total=6))
+    assert decision.parallelism == {"a": 4, "b": 2}
+    assert TotalLimited(asked=12, limit=6, share=0.5) in decision.reasons
+
+
+def test_a_total_that_is_enough_changes_nothing():
+    assert decide(SEEN, bounds=Bounds(total=12)) == decide(SEEN)
+
+
+def test_a_total_that_cannot_hold_the_minimum_is_refused():
+    with pytest.raises(InputError, match="the total bound is 5, but the minimum of all 2 operators together is 6"):
+        decide(SEEN, bounds=Bounds(least=3, total=5))
+
+
+def test_a_total_bounds_the_workers_where_operators_share_them():
+    decision = decide(SEEN, policy=policy("ds2", shared_workers=True), bounds=Bounds(total=9))
+    assert decision.workers == 9
+    assert TotalLimited(asked=12, limit=9, share=0.75) in decision.reasons
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({"least": 0}, "bounds of every operator: the minimum is 0; give at least 1"),
+        ({"least": 4, "most": 3}, "bounds of every operator: the maximum 3 is below the minimum 4"),
+        ({"of": {"a": (2, 1)}}, "bounds of a: the maximum 1 is below the minimum 2"),
+        ({"total": 0}, "the total bound is 0; give at least 1"),
+    ],
+)
+def test_bounds_that_nothing_can_satisfy_are_refused(bounds, said):
+    with pytest.raises(InputError, match=said):
+        Bounds(**bounds)
+
+
+def test_a_bound_on_a_source_or_on_nothing_is_refused():
+    with pytest.raises(InputError, match='operator "in" is a source, which is never resized'):
+        decide(SEEN, bounds=Bounds(of={"in": (1, 2)}))
+    with pytest.raises(InputError, match='operator "c" is not in the topology'):
+        decide(SEEN, bounds=Bounds(of={"c": (1, 2)}))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0.01, 6), min_size=1, max_size=4), st.integers(0, 12))
+def test_no_other_way_to_spread_a_total_has_a_faster_slowest_operator(needs, spare):
+    need = np.array(needs)
+    most = np.ceil(need).astype(int)
+    total = min(len(needs) + spare, int(most.sum()))
+    given_out = share_out(need, np.ones(len(needs), np.int64), most, total)
+    assert given_out.sum() <= total
+    assert (given_out >= 1).all()
+    assert (given_out <= most).all()
+    every_way = itertools.product(*(range(1, top + 1) for top in most.tolist()))
+    best = min(max(n / g for n, g in zip(needs, way, strict=True)) for way in every_way if sum(way) <= total)
+    assert (need / given_out).max() <= max(best, 1.0) * (1 + 1e-12)

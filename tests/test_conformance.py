@@ -1,0 +1,118 @@
+"""Our policies keep every claim; policies with a fault are caught by the claim that is about it."""
+
+import itertools
+
+import msgspec
+import pytest
+
+from headgate import Decision
+from headgate.policies.ds2 import Ds2
+from headgate.testing import check_policy, claims
+
+
+@pytest.mark.parametrize("claim", claims(rate_based=True), ids=str)
+@pytest.mark.parametrize("settings", [{}, {"plain_ceil": True}, {"shared_workers": True}, {"threshold": 1.5}], ids=str)
+def test_ds2_conforms(claim, settings):
+    claim.check(lambda: Ds2(**settings))
+
+
+class Faulty:
+    """Keeps everything as it is; subclasses spoil one thing."""
+
+    name = "faulty"
+
+    def start(self):
+        return 0
+
+    def answer(self, id, now, calls):
+        return now
+
+    def decide(self, memory, estimate, objective, now):
+        flow = estimate.dataflow
+        sized = [o for o in flow.operators if o.id not in flow.sources]
+        counts = {o.id: self.answer(o.id, o.instances, memory) for o in sized}
+        return self.remember(memory), Decision.resize(self.name, estimate, counts)
+
+    def remember(self, memory):
+        return memory + 1
+
+
+class Moody(Faulty):
+    calls = itertools.count(1)
+
+    def answer(self, id, now, calls):
+        return next(self.calls)
+
+
+class Restless(Faulty):
+    def answer(self, id, now, calls):
+        return now % 7 + 1
+
+
+class Alphabetical(Faulty):
+    def decide(self, memory, estimate, objective, now):
+        last = estimate.dataflow.edges[-1].target
+        return memory, Decision.resize(self.name, estimate, {last: 9})
+
+
+class Forgetful(Faulty):
+    def start(self):
+        return {0: 0}
+
+    def remember(self, memory):
+        return {0: memory[0] + 1}
+
+    def answer(self, id, now, calls):
+        return 1 + calls[0]
+
+
+class Reckless(Faulty):
+    def answer(self, id, now, calls):
+        return 1
+
+
+class Silent(Faulty):
+    def decide(self, memory, estimate, objective, now):
+        decision = Decision.resize(self.name, estimate, {})
+        return memory, Decision(self.name, decision.sizings[:-1])
+
+
+class Huge(Faulty):
+    def answer(self, id, now, calls):
+        return 2**60
+
+
+@pytest.mark.parametrize(
+    ("fault", "caught_by"),
+    [
+        (Moody, "the same input gives the same answer"),
+        (Restless, "steady state is a noop"),
+        (Alphabetical, "the order of the input does not matter"),
+        (Forgetful, "memory survives json"),
+        (Reckless, "what is not known is not made smaller"),
+        (Silent, "every operator is answered once"),
+        (Huge, "no answer is below one or beyond counting"),
+    ],
+)
+def test_a_faulty_policy_is_caught(fault, caught_by):
+    with pytest.raises(AssertionError, match=caught_by):
+        check_policy(fault, rate_based=False)
+
+
+def test_a_policy_that_does_nothing_passes_the_first_tier_but_is_not_rate_based():
+    check_policy(Faulty, rate_based=False)
+    with pytest.raises(AssertionError, match="need is in proportion to the source rates"):
+        check_policy(Faulty, rate_based=True)
+
+
+class Sluggish(Ds2, frozen=True):
+    """DS2 that looks at what was observed, not at what was possible: the classic mistake."""
+
+    def decide(self, memory, estimate, objective, now):
+        mistaken = msgspec.structs.replace(estimate, true_processing=estimate.observed_processing)
+        return super().decide(memory, mistaken, objective, now)
+
+
+def test_a_policy_that_takes_observed_for_true_rates_is_not_rate_based():
+    with pytest.raises(AssertionError, match="need does not depend on how many there are|need is in proportion"):
+        check_policy(Sluggish, rate_based=True)
