@@ -96,7 +96,9 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
     no_number, still = _silent_rows(flow, operator, columns)
     left_out = np.concatenate((no_number, still)) if idle == "infer" else no_number
 
-    reported = observation.reported
+    runs = observation.runs
+    reported = np.zeros(size, np.int64)
+    reported[runs.operator] = runs.length
     not_finite = np.bincount(operator[no_number], minlength=size)
     idle_rows = np.bincount(operator[still], minlength=size)
     counted = reported - not_finite - idle_rows
@@ -106,7 +108,6 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         inferred = inferred - idle_rows
     if missing == "zero":
         inferred = inferred - not_finite - (flow.instances - reported)
-    present, first_row = reported > 0, np.cumsum(reported) - reported
     known = counted > 0
     scaled = known & (inferred > 0)
     stand_for, stand_in = (counted + inferred)[scaled].astype(np.float64), counted[scaled].astype(np.float64)
@@ -115,9 +116,8 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         if left_out.size:
             column = np.where(np.isfinite(column), column, 0.0)
             column[left_out] = 0.0
-        # Rows stand by operator, so an operator's rows are a run; bincount would not make use of that.
         summed = np.zeros(size)
-        summed[present] = np.add.reduceat(column, first_row[present]) if column.size else 0.0
+        summed[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
         summed[scaled] = summed[scaled] * stand_for / stand_in
         return read_only(summed)
 

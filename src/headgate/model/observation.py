@@ -4,18 +4,18 @@ Two kinds of measurement lead here. `Counters` are what an instrumented engine c
 waits, wall time. `Rates` are what is left when a source has divided already (DS2's rates log). Counters become
 rates by one division; nothing downstream cares which it was.
 
-Rows are kept in one canonical order (operator, then instance), so the order in which they were reported can
-never change an answer.
+The rows of an operator stand together, by instance. Sums over them are therefore always taken in the same order,
+and the order in which they were reported can never change an answer, not even in its last bit.
 """
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import force_setattr
 
-from headgate.model.columns import Floats, Ints, float_column, read_only
+from headgate.model.columns import Floats, float_column, read_only
 from headgate.model.dataflow import Dataflow
 from headgate.model.errors import InputError
 
@@ -92,11 +92,11 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
     """When the period began, in seconds; only the order of observations depends on it."""
 
     def __post_init__(self) -> None:
-        """Bring the rows into canonical order; refuse an instance that reports twice, or too many of them."""
+        """Bring the rows into their order; refuse an instance that reports twice, or too many of them."""
         rows = self.operator.size
         if self.instance.shape != (rows,):
             raise InputError(f"instance: {self.instance.size} values for {rows} rows; give one for each")
-        if not _strictly_ascending(self.operator, self.instance):
+        if not in_order(self.operator, self.instance):
             order = np.lexsort((self.instance, self.operator))
             force_setattr(self, "operator", self.operator[order])
             force_setattr(self, "instance", self.instance[order])
@@ -104,17 +104,17 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
             same = (self.operator[1:] == self.operator[:-1]) & (self.instance[1:] == self.instance[:-1])
             if same.any():
                 row = int(np.argmax(same))
-                id = self.dataflow.operators[self.operator[row]].id
+                id = self.dataflow.ids[self.operator[row]]
                 raise InputError(f'operator "{id}": instance {self.instance[row]} reports twice; keep one row')
         read_only(self.operator)
         read_only(self.instance)
-        reported = self.reported
-        too_many = reported > self.dataflow.instances
+        runs = self.runs
+        too_many = runs.length > self.dataflow.instances[runs.operator]
         if too_many.any():
-            at = int(np.argmax(too_many))
-            operator = self.dataflow.operators[at]
+            run = int(np.argmax(too_many))
+            operator = self.dataflow.operators[runs.operator[run]]
             raise InputError(
-                f'operator "{operator.id}": {reported[at]} instances report, the topology says '
+                f'operator "{operator.id}": {runs.length[run]} instances report, the topology says '
                 f"{operator.instances}; correct the one that is wrong"
             )
 
@@ -167,10 +167,10 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
         return cls(dataflow, _positions(dataflow, operator), np.array(instance), counters, at)
 
     @property
-    def reported(self) -> Ints:
-        """Per operator, how many instances there are rows of."""
-        edges = np.searchsorted(self.operator, np.arange(len(self.dataflow.operators) + 1))
-        return np.diff(edges)
+    def runs(self) -> "Runs":
+        """Where the rows of each operator that reported are."""
+        first = _first_rows(self.operator)
+        return Runs(self.operator[first], first, np.diff(first, append=self.operator.size))
 
     @property
     def rates(self) -> Rates:
@@ -178,10 +178,28 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
         return self.measured if isinstance(self.measured, Rates) else self.measured.rates()
 
 
-def _strictly_ascending(operator: npt.NDArray[np.int32], instance: npt.NDArray[Any]) -> bool:
-    """In canonical order already, nothing twice: the common case, and the cheap one."""
-    step = np.diff(operator)
-    return bool(((step > 0) | ((step == 0) & (instance[1:] > instance[:-1]))).all())
+class Runs(NamedTuple):
+    """Runs of rows that belong to one operator each: which, from which row on, and how many rows."""
+
+    operator: npt.NDArray[np.int32]
+    first: npt.NDArray[np.intp]
+    length: npt.NDArray[np.intp]
+
+
+def in_order(operator: npt.NDArray[np.int32], instance: npt.NDArray[Any]) -> bool:
+    """The rows of each operator stand together, by instance, none twice: the common case, and the cheap one."""
+    next_operator = operator[1:] != operator[:-1]
+    if not (next_operator | (instance[1:] > instance[:-1])).all():
+        return False
+    first = _first_rows(operator)
+    return np.unique(operator[first]).size == first.size
+
+
+def _first_rows(operator: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    """Where another operator begins."""
+    if operator.size == 0:
+        return np.empty(0, np.intp)
+    return np.concatenate(([0], np.flatnonzero(operator[1:] != operator[:-1]) + 1))
 
 
 def _positions(dataflow: Dataflow, ids: list[str]) -> npt.NDArray[np.int32]:

@@ -6,7 +6,6 @@ number that some reporting operator has not reached is an observation still unde
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from headgate.model.columns import Ints
 from headgate.model.dataflow import Dataflow
 from headgate.model.errors import InputError
-from headgate.model.observation import Observation, Rates
+from headgate.model.observation import Observation, Rates, in_order
 from headgate.model.reasons import IncompleteObservations, Reason
 
 
@@ -39,11 +38,10 @@ def in_windows(
     if operator.size == 0:
         raise InputError(f"{path}: no rates; give one line per instance")
     instance = _canonical(labels)[instance]
-    small = len(dataflow.operators) * len(labels) < 2**31
-    key: npt.NDArray[Any] = (operator if small else operator.astype(np.int64)) * len(labels) + instance
-    if (key[1:] > key[:-1]).all():
-        # One row an instance, in order: the common file, and the one that may be huge.
+    if in_order(operator, instance):
+        # One row an instance, operators one after the other: the common file, and the one that may be huge.
         return RatesLog((_observation(path, dataflow, operator, instance, start, rates),))
+    key = operator.astype(np.int64) * len(labels) + instance
     order = np.lexsort((start, key))
     key, operator, instance, start = key[order], operator[order], instance[order], start[order]
     rates = rates.taken(order)
@@ -90,7 +88,7 @@ def _canonical(labels: list[str]) -> npt.NDArray[np.int32]:
     return places
 
 
-def _window_numbers(key: npt.NDArray[Any]) -> Ints:
+def _window_numbers(key: Ints) -> Ints:
     """Per row, its place among the rows with its key; rows with one key stand together, by time."""
     rows = np.arange(key.size)
     first_of_key = np.zeros(key.size, np.int64)

@@ -1,0 +1,175 @@
+"""Time and memory of `headgate decide`, beside what is unavoidable: pyarrow reading the same file.
+
+Whole processes, started fresh, A and B in turn in one run, because these machines are noisy: what is reported is
+the ratio of each pair and its spread. Then the policy alone, in memory, and the time to start.
+
+    make bench-decide                 (or: python benchmarks/decide.py --rounds 5 --sizes 64000,256000)
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from headgate import Dataflow, Estimate, KeepUp
+from headgate.policies.ds2 import Ds2
+
+INSTANCES = 250
+ARROW = """
+import sys
+from pyarrow import csv
+options = csv.ReadOptions(autogenerate_column_names=True, skip_rows=1)
+print(csv.read_csv(sys.argv[1], read_options=options).num_rows)
+"""
+
+
+class Run(NamedTuple):
+    """One process: how long it took and how much memory it held at most."""
+
+    seconds: float
+    megabytes: float
+
+
+def run(command: Sequence[str]) -> Run:
+    """Run a process to its end; peak memory is the kernel's own figure for it."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} ended with exit code {process.returncode}")
+    return Run(seconds, usage.ru_maxrss / 1024)
+
+
+def alternate(a: Sequence[str], b: Sequence[str], rounds: int) -> tuple[list[Run], list[Run]]:
+    """A, B, A, B, … after one of each that does not count (it fills the file cache)."""
+    run(a), run(b)
+    pairs = [(run(a), run(b)) for _ in range(rounds)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def write_job(folder: Path, rows: int) -> tuple[Path, Path]:
+    """A binary tree of operators with 250 instances each, and the rates of all of them."""
+    operators = rows // INSTANCES
+    names = [f"operator_{i:04d}" for i in range(operators)]
+    topology, rates = folder / f"topology-{rows}.csv", folder / f"rates-{rows}.log"
+    topology.write_text(
+        "".join(
+            f"{names[(i - 1) // 2]},{names[(i - 1) // 2]},{INSTANCES},{names[i]},{names[i]},{INSTANCES}\n"
+            for i in range(1, operators)
+        )
+    )
+    figures = np.random.default_rng(rows)
+    with rates.open("w") as file:
+        file.write("# operator,instance,total_instances,window_start,true and observed rates\n")
+        for name in names:
+            lines = figures.uniform(1e3, 1e5, (INSTANCES, 4)).tolist()
+            file.writelines(
+                f"{name},{i},{INSTANCES},115963235065655,{p!r},{p * 0.4!r},{seen!r},{seen * 0.4!r}\n"
+                for i, (p, _, seen, _) in enumerate(lines)
+            )
+    return topology, rates
+
+
+def verdict(value: float, limit: float) -> str:
+    """How a figure stands to what we hold ourselves to."""
+    return "met" if value <= limit else "MISSED"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Median, least and most."""
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def whole_process(sizes: Sequence[int], rounds: int) -> None:
+    """`headgate decide` against pyarrow, by size."""
+    headgate = str(Path(sys.executable).with_name("headgate"))
+    print(f"whole process, {rounds} pairs in turn; pyarrow only reads the file")
+    print(
+        f"{'rows':>10}  {'headgate s':>22}  {'pyarrow s':>22}  {'ratio':>22}  {'headgate MB':>11}  {'pyarrow MB':>10}"
+    )
+    per_row = []
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in sizes:
+            topology, rates = write_job(Path(folder), rows)
+            ours, arrow = alternate(
+                [headgate, "decide", "--topology", str(topology), "--rates", str(rates)],
+                [sys.executable, "-c", ARROW, str(rates)],
+                rounds,
+            )
+            ratios = [a.seconds / b.seconds for a, b in zip(ours, arrow, strict=True)]
+            memory = max(one.megabytes for one in ours)
+            print(
+                f"{rows:>10,}  {spread([one.seconds for one in ours]):>22}  {spread([b.seconds for b in arrow]):>22}  "
+                f"{spread(ratios):>22}  {memory:>11.0f}  {max(b.megabytes for b in arrow):>10.0f}"
+            )
+            per_row.append((rows, statistics.median(one.seconds for one in ours)))
+            if rows == 1_000_000:
+                ratio = statistics.median(ratios)
+                print(f"  ratio at most 1.6: {verdict(ratio, 1.6)}; at most 300 MB: {verdict(memory, 300)}")
+    if len(per_row) > 1:
+        (least, fast), (most, slow) = per_row[0], per_row[-1]
+        print(f"  growth: {most / least:.1f} times the rows take {slow / fast:.1f} times as long (linear or better)")
+
+
+def policy_alone(operators: int, rounds: int) -> None:
+    """The DS2 policy in memory, on graphs of three shapes."""
+    print(f"\npolicy in memory, {operators:,} operators, {rounds} calls")
+    dice = random.Random(1)
+    names = [f"o{i}" for i in range(operators)]
+    shapes = {
+        "chain": [(names[i - 1], names[i]) for i in range(1, operators)],
+        "tree": [(names[(i - 1) // 2], names[i]) for i in range(1, operators)],
+        "random, 2 inputs": [(names[dice.randrange(i)], names[i]) for i in range(1, operators) for _ in (0, 1)],
+    }
+    for shape, edges in shapes.items():
+        flow = Dataflow.of({name: dice.randint(1, 250) for name in names}, edges)
+        rates = {name: (p, p * dice.uniform(0.2, 0.6)) for name in names for p in [dice.uniform(1e3, 1e5)]}
+        seen = Estimate.of_rates(flow, rates)
+        times = []
+        for _ in range(rounds):
+            started = time.perf_counter()
+            Ds2().decide(None, seen, KeepUp(), 0.0)
+            times.append(1000 * (time.perf_counter() - started))
+        print(f"  {shape:<18} {spread(times):>24} ms; under 20 ms: {verdict(statistics.median(times), 20)}")
+
+
+def start_up(rounds: int) -> None:
+    """What `import headgate` adds to `import numpy`, and how fast help comes."""
+    print(f"\nstart-up, {rounds} pairs in turn")
+    python = sys.executable
+    with_headgate, with_numpy = alternate(
+        [python, "-c", "import numpy, headgate"], [python, "-c", "import numpy"], rounds
+    )
+    added = [1000 * (a.seconds - b.seconds) for a, b in zip(with_headgate, with_numpy, strict=True)]
+    print(
+        f"  import headgate adds {spread(added)} ms to import numpy; at most 50: {verdict(statistics.median(added), 50)}"
+    )
+    helps, _ = alternate([str(Path(python).with_name("headgate")), "--help"], [python, "-c", "pass"], rounds)
+    took = [one.seconds for one in helps]
+    print(f"  headgate --help answers in {spread(took)} s; under 0.4: {verdict(statistics.median(took), 0.4)}")
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--sizes", default="64000,256000,1000000")
+    given = parser.parse_args()
+    whole_process([int(size) for size in given.sizes.split(",")], given.rounds)
+    policy_alone(10_000, 3 * given.rounds)
+    start_up(given.rounds)
+
+
+if __name__ == "__main__":
+    main()
