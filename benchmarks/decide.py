@@ -152,9 +152,8 @@ def start_up(rounds: int) -> None:
         [python, "-c", "import numpy, headgate"], [python, "-c", "import numpy"], rounds
     )
     added = [1000 * (a.seconds - b.seconds) for a, b in zip(with_headgate, with_numpy, strict=True)]
-    print(
-        f"  import headgate adds {spread(added)} ms to import numpy; at most 50: {verdict(statistics.median(added), 50)}"
-    )
+    met = verdict(statistics.median(added), 50)
+    print(f"  import headgate adds {spread(added)} ms to import numpy; at most 50: {met}")
     helps, _ = alternate([str(Path(python).with_name("headgate")), "--help"], [python, "-c", "pass"], rounds)
     took = [one.seconds for one in helps]
     print(f"  headgate --help answers in {spread(took)} s; under 0.4: {verdict(statistics.median(took), 0.4)}")

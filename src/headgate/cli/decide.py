@@ -1,6 +1,7 @@
 """`headgate decide`: DS2's question, on DS2's own files."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -148,6 +149,8 @@ def run(given: argparse.Namespace) -> int:
     objective = KeepUp(given.factor)
     how = given.combine or ("all" if as_original else "last")
     combination = None if how == "all" else Combination.parse(how)
+    if ":" in given.policy:
+        sys.path.insert(0, os.getcwd())  # a policy of one's own lives where one is
     chosen = policy(given.policy, **_settings(given))
     flow, log = _read(given)
     bounds.check(flow)

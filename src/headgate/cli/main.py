@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from headgate import __version__
-from headgate.model.errors import InputError
+from headgate.model.errors import InputError, PolicyError
 
 _COMMANDS = {
     "decide": "how many instances does each operator need? from DS2's files",
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = import_module(f"headgate.cli.{parsed.command}").run(parsed)
         sys.stdout.flush()
         return code
-    except InputError as error:
+    except (InputError, PolicyError) as error:
         print(f"headgate: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:

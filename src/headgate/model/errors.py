@@ -6,6 +6,8 @@ The command line prints that line and ends with exit code 2; nothing else in Hea
 
 from collections.abc import Iterable
 
+_SHOWN = 6
+
 
 class HeadgateError(Exception):
     """Base class of every error that Headgate raises on purpose."""
@@ -13,6 +15,10 @@ class HeadgateError(Exception):
 
 class InputError(HeadgateError, ValueError):
     """A value, file or setting that cannot be used; the message is one line and says what to do."""
+
+
+class PolicyError(HeadgateError):
+    """A policy that raised or returned something that is no decision; the cause is chained."""
 
 
 class DataflowError(InputError):
@@ -24,14 +30,19 @@ class DataflowError(InputError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to append to "… is not in …": the nearest known name, or nothing.
+    """A hint to append to "… is not in …": the nearest known name, or else what there is.
 
     >>> did_you_mean("Cuont", ["Source", "Count"])
     ' (did you mean "Count"?)'
     >>> did_you_mean("Zebra", ["Source", "Count"])
-    ''
+    ' (there are Source, Count)'
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only needed once something is wrong
 
-    near = get_close_matches(name, list(known), n=1)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+    names = list(known)
+    if near := get_close_matches(name, names, n=1):
+        return f' (did you mean "{near[0]}"?)'
+    if not names:
+        return ""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f" (there are {', '.join(names[:_SHOWN])}{more})"

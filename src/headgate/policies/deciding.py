@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from headgate.model.bounds import Bounds, bounded
 from headgate.model.combination import Combination, combined
 from headgate.model.decision import Decision
-from headgate.model.errors import InputError
+from headgate.model.errors import InputError, PolicyError
 from headgate.model.estimate import Estimate, Silence, estimate
 from headgate.model.objective import KeepUp
 from headgate.model.observation import Observation
@@ -51,9 +51,27 @@ def decisions(policy: Policy, estimates: Iterable[Estimate], objective: KeepUp) 
     """Ask a policy about one estimate after the other, handing on what it remembers."""
     memory, answers = policy.start(), []
     for one in estimates:
-        memory, decision = policy.decide(memory, one, objective, one.at)
+        try:
+            returned = policy.decide(memory, one, objective, one.at)
+        except InputError:
+            raise
+        except Exception as error:
+            raise PolicyError(f"policy {policy.name} failed: {_in_one_line(error)}") from error
+        if not (isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], Decision)):
+            raise PolicyError(f"policy {policy.name} returned {type(returned).__name__}; return (memory, Decision)")
+        memory, decision = returned
         answers.append(decision)
     return answers
+
+
+def _in_one_line(error: Exception) -> str:
+    """What went wrong and on which line of whose file: policies are often someone else's."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = "" if at is None else f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})"
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}{where}"
 
 
 def finished(decision: Decision, bounds: Bounds, seen: Estimate) -> Decision:

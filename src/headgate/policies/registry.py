@@ -22,8 +22,9 @@ def policy(name: str, **settings: Any) -> Policy:
     where = POLICIES.get(name, name)
     module_name, colon, class_name = where.partition(":")
     if not colon:
-        hint = did_you_mean(name, POLICIES) or f"; give one of {', '.join(POLICIES)}, or module:Class of your own"
-        raise InputError(f'policy "{name}" is not known{hint}')
+        raise InputError(
+            f'policy "{name}" is not known{did_you_mean(name, POLICIES)}; one of your own is given as module:Class'
+        )
     try:
         module = import_module(module_name)
     except ImportError as error:
@@ -33,7 +34,7 @@ def policy(name: str, **settings: Any) -> Policy:
         ) from None
     kind = getattr(module, class_name, None)
     if kind is None:
-        hint = did_you_mean(class_name, vars(module))
+        hint = did_you_mean(class_name, (name for name in vars(module) if not name.startswith("_")))
         raise InputError(f'policy "{name}": module {module_name} has no "{class_name}"{hint}')
     try:
         made = kind(**settings)
