@@ -1,0 +1,46 @@
+"""Where Spark and Java are on this machine, or one line on how to get them."""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from headgate.model.errors import InputError
+
+OLDEST_JAVA = 17
+
+
+@cache
+def spark_home() -> Path:
+    """The Spark that comes with the pip package, or the one that SPARK_HOME names."""
+    if named := os.environ.get("SPARK_HOME"):
+        home = Path(named)
+        if not (home / "bin" / "spark-class").exists():
+            raise InputError(f"SPARK_HOME is {named}, which has no bin/spark-class; correct it or unset it")
+        return home
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise InputError('Spark is not installed; get it with: pip install "headgate[spark]"')
+    return Path(spec.origin).parent
+
+
+@cache
+def java() -> Path:
+    """A Java that Spark 4 runs on."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if not found or not os.access(found, os.X_OK):
+        raise InputError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and none is here; install one (Debian: apt-get install "
+            f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
+        )
+    printed = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', printed)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise InputError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, {found} is {printed.splitlines()[0]}; set JAVA_HOME"
+        )
+    return Path(found)

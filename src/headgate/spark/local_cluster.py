@@ -1,0 +1,154 @@
+"""A real standalone cluster on this machine: a master and workers on loopback, from the pip package.
+
+A worker may offer more slots than the machine has cores, so that operators which wait can be scaled on two real
+cores. Every process is supervised: none outlives the Python process that started the cluster, however that ends.
+Logs stay in the cluster's folder.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from headgate.model.errors import InputError
+from headgate.spark.installation import java, spark_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOPBACK = "127.0.0.1"
+_START_LIMIT = 60.0
+
+
+class LocalCluster:
+    """A master and workers, from `start` to `stop`; or as a context manager.
+
+        with LocalCluster(workers=2, slots=4) as cluster:
+            spark = cluster.session("my job", executors=2, cores=2)
+
+    `slots` and `memory` are per worker. `folder` keeps logs and the executors' working files; a temporary one by
+    default, whose path is in `folder` and which is not deleted.
+    """
+
+    def __init__(
+        self, *, workers: int = 1, slots: int = 2, memory: str = "4g", folder: str | os.PathLike[str] | None = None
+    ) -> None:
+        for name, value in (("workers", workers), ("slots", slots)):
+            if value < 1:
+                raise InputError(f"{name} is {value}; a cluster needs at least 1")
+        if not re.fullmatch(r"\d+[mgMG]", memory):
+            raise InputError(f'memory is "{memory}"; give it as 512m or 4g')
+        self.workers, self.slots, self.memory = workers, slots, memory
+        self.folder = Path(folder) if folder else Path(tempfile.mkdtemp(prefix="headgate-cluster-"))
+        self.url = ""
+        """`spark://127.0.0.1:port`, once started."""
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> Self:
+        """Start everything and wait until all workers have registered; on failure nothing is left running."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.url = self._spawn(
+                "master",
+                "org.apache.spark.deploy.master.Master",
+                ["--host", _LOOPBACK, "--port", "0", "--webui-port", "0"],
+                r"Starting Spark master at (spark://\S+)",
+            )
+            for number in range(self.workers):
+                self.add_worker(f"worker-{number}")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def add_worker(self, name: str) -> None:
+        """One more worker, of the cluster's size; returns when the master knows it."""
+        arguments = ["--host", _LOOPBACK, "--port", "0", "--webui-port", "0", "--cores", str(self.slots)]
+        arguments += ["--memory", self.memory, "--work-dir", str(self.folder / name), self.url]
+        self._spawn(
+            name, "org.apache.spark.deploy.worker.Worker", arguments, r"Successfully registered with master (\S+)"
+        )
+
+    def stop(self) -> None:
+        """End every process of the cluster and wait until it is gone."""
+        for process in self._processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        for process in self._processes:
+            process.wait()
+        self._processes.clear()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def session(
+        self,
+        name: str,
+        *,
+        executors: int = 1,
+        cores: int = 1,
+        memory: str = "1g",
+        conf: dict[str, str] | None = None,
+    ) -> "SparkSession":
+        """A Spark session on this cluster with so many executors of so many cores.
+
+        The standalone master fills an application up to `spark.cores.max`, so that is what fixes the number.
+        """
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - a cluster may be used from another process
+
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        settings = {
+            "spark.driver.host": _LOOPBACK,
+            "spark.driver.bindAddress": _LOOPBACK,
+            "spark.executor.cores": str(cores),
+            "spark.executor.memory": memory,
+            "spark.cores.max": str(executors * cores),
+            "spark.ui.showConsoleProgress": "false",
+            **(conf or {}),
+        }
+        builder = SparkSession.builder.master(self.url).appName(name)
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+
+    def _spawn(self, name: str, main_class: str, arguments: list[str], ready: str) -> str:
+        """Start one supervised JVM and wait for the line in its log that says it is ready."""
+        log = self.folder / f"{name}.log"
+        java()  # says in one line what is missing, before a JVM does in many
+        environment = {
+            **os.environ,
+            "SPARK_LOCAL_IP": _LOOPBACK,
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_NO_DAEMONIZE": "1",
+        }
+        command = [sys.executable, "-m", "headgate.spark.supervised", str(spark_home() / "bin" / "spark-class")]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*command, main_class, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        self._processes.append(process)
+        deadline = time.monotonic() + _START_LIMIT
+        while time.monotonic() < deadline:
+            if found := re.search(ready, log.read_text(errors="replace")):
+                return found[1]
+            if process.poll() is not None:
+                break
+            time.sleep(0.05)
+        last = (log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
+        raise InputError(f"the {name} of the local cluster did not start ({last[:200]}); its log is {log}")
