@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headgate import Bounds, Dataflow, Estimate, InputError, decide, policy
 from headgate.model.bounds import share_out
-from headgate.model.reasons import LoweredToBound, RaisedToBound, TotalLimited
+from headgate.model.reasons import LoweredToBound, PoolTooSmall, RaisedToBound, TotalLimited, WorkersLimited
 
 FLOW = Dataflow.of({"in": 1, "a": 1, "b": 1}, [("in", "a"), ("a", "b")])
 SEEN = Estimate.of_rates(FLOW, {"in": (0, 80), "a": (10, 10), "b": (20, 0)})  # needs 8 and 4
@@ -35,23 +35,25 @@ def test_a_total_that_is_enough_changes_nothing():
 
 
 def test_a_total_that_cannot_hold_the_minimum_is_refused():
-    with pytest.raises(InputError, match="the total bound is 5, but the minimum of all 2 operators together is 6"):
+    with pytest.raises(
+        InputError, match="the total bound \\(--max-total\\) is 5, but the minimum of all 2 operators together is 6"
+    ):
         decide(SEEN, bounds=Bounds(least=3, total=5))
 
 
 def test_a_total_bounds_the_workers_where_operators_share_them():
     decision = decide(SEEN, policy=policy("ds2", shared_workers=True), bounds=Bounds(total=9))
     assert decision.workers == 9
-    assert TotalLimited(asked=12, limit=9, share=0.75) in decision.reasons
+    assert WorkersLimited(asked=12, limit=9, need=12.0) in decision.reasons
 
 
 @pytest.mark.parametrize(
     ("bounds", "said"),
     [
-        ({"least": 0}, "bounds of every operator: the minimum is 0; give at least 1"),
-        ({"least": 4, "most": 3}, "bounds of every operator: the maximum 3 is below the minimum 4"),
+        ({"least": 0}, "bounds of every operator .*: the minimum is 0; give a whole number from 1 up"),
+        ({"least": 4, "most": 3}, "bounds of every operator .*: the maximum 3 is below the minimum 4"),
         ({"of": {"a": (2, 1)}}, "bounds of a: the maximum 1 is below the minimum 2"),
-        ({"total": 0}, "the total bound is 0; give at least 1"),
+        ({"total": 0}, "the total bound .* is 0; give a whole number from 1 up"),
     ],
 )
 def test_bounds_that_nothing_can_satisfy_are_refused(bounds, said):
@@ -64,6 +66,24 @@ def test_a_bound_on_a_source_or_on_nothing_is_refused():
         decide(SEEN, bounds=Bounds(of={"in": (1, 2)}))
     with pytest.raises(InputError, match='operator "c" is not in the topology'):
         decide(SEEN, bounds=Bounds(of={"c": (1, 2)}))
+
+
+def test_a_decision_within_rounding_of_what_there_is_has_no_bottleneck():
+    flow = Dataflow.of({"s1": 1, "s2": 1, "s3": 1, "a": 1}, [("s1", "a"), ("s2", "a"), ("s3", "a")])
+    decision = decide(Estimate.of_rates(flow, {"s1": (0, 0.1), "s2": (0, 0.1), "s3": (0, 0.1), "a": (0.3, 0)}))
+    assert decision.parallelism == {"a": 1}
+    assert decision.bottleneck is None
+
+
+def test_bounds_of_single_operators_mean_nothing_in_a_shared_pool():
+    with pytest.raises(InputError, match="have no meaning where all share one pool"):
+        decide(SEEN, policy=policy("ds2", shared_workers=True), bounds=Bounds(of={"a": (1, 2)}))
+
+
+def test_a_pool_too_small_is_told_with_what_it_carries():
+    decision = decide(SEEN, policy=policy("ds2", shared_workers=True))
+    assert PoolTooSmall(workers=1, need=12.0) in decision.reasons
+    assert "runs at 8.333 % of its input" in str(decision.reasons[0])
 
 
 @settings(max_examples=200, deadline=None)

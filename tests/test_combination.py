@@ -2,7 +2,8 @@ import pytest
 
 from headgate import Dataflow, Estimate, InputError, decide, policy
 from headgate.model.combination import Combination
-from headgate.model.reasons import ObservationsDisagree
+from headgate.model.reasons import KeptWithoutRates, ObservationsDisagree
+from headgate.policies.ds2 import Ds2
 
 FLOW = Dataflow.of({"in": 1, "a": 2, "b": 2}, [("in", "a"), ("in", "b")])
 
@@ -47,6 +48,29 @@ def test_need_and_answer_come_from_the_same_observation():
     assert (sizing.need, sizing.demand, sizing.instances) == (5.0, 5.0, 5)
 
 
+def test_reasons_are_those_of_the_windows_that_were_used():
+    known, unknown = seen(6), [Estimate.of_rates(FLOW, {"in": (0, 9), "b": (2, 0)})]
+    assert decide(known + unknown, combine="maximum").reasons[1:] == ()  # all from the first window
+    assert KeptWithoutRates("a", 2) in decide(known + unknown, combine="last").reasons
+
+
+def test_observations_of_two_dataflows_are_refused():
+    other = Dataflow.of({"in": 1, "x": 1}, [("in", "x")])
+    with pytest.raises(InputError, match="different dataflows"):
+        decide([*seen(3), Estimate.of_rates(other, {"in": (0, 1), "x": (1, 0)})], combine="median")
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, 7, "x"])
+def test_what_is_no_observation_is_refused(odd):
+    with pytest.raises(InputError, match="is no observation"):
+        decide([odd])
+
+
+def test_a_policy_must_be_an_instance_not_a_class():
+    with pytest.raises(InputError, match=r"policy is the class Ds2; give an instance of it: Ds2\(\)"):
+        decide(seen(3), policy=Ds2)
+
+
 def test_shared_workers_are_combined_in_the_same_way():
     shared = policy("ds2", shared_workers=True)
     windows = seen(9, 3, 5)  # 10, 4 and 6 workers with the 1 of b
@@ -57,7 +81,7 @@ def test_shared_workers_are_combined_in_the_same_way():
 
 @pytest.mark.parametrize("text", ["mean", "agree", "agree:0", "agree:x", "agree:-1", ""])
 def test_a_combination_that_does_not_exist_is_refused(text):
-    with pytest.raises(InputError, match="give last, median, maximum or agree:K"):
+    with pytest.raises(InputError, match="give last, median, maximum, agree:K"):
         Combination.parse(text)
 
 

@@ -50,9 +50,9 @@ def test_two_declarations_that_differ_are_refused(second, said):
         Dataflow([Operator("a", 2), second], [])
 
 
-@pytest.mark.parametrize("instances", [0, -1, 2**53 + 1])
+@pytest.mark.parametrize("instances", [0, -1, 2**53 + 1, 1.5])
 def test_instances_that_cannot_be_are_refused(instances):
-    with pytest.raises(InputError, match=f"has {instances} instances; give a number from 1"):
+    with pytest.raises(InputError, match=f"has {instances} instances; give a whole number from 1"):
         Dataflow.of({"a": instances}, [])
 
 

@@ -31,11 +31,11 @@ def test_a_name_with_a_comma_may_be_quoted(file):
             't.csv:2: operator "b" is declared with 2 and with 3 instances; keep one (the other is on line 1)',
         ),
         ("a,A,1,b,B,2\nb,X,2,c,C,1\n", 't.csv:2: operator "b" is named "B" and "X"; keep one (the other is on line 1)'),
-        ("a,A,one,b,B,2\n", 't.csv:1: instances of operator "a" "one" is not a whole number'),
-        ("a,A,0,b,B,2\n", 't.csv:1: operator "a" has 0 instances; give at least 1'),
+        ("a,A,one,b,B,2\n", 't.csv:1: operator "a": instances "one" is not a whole number from 1 to'),
+        ("a,A,0,b,B,2\n", 't.csv:1: operator "a": instances "0" is not a whole number from 1 to'),
         (
             "a,A,9999999999999999,b,B,2\n",
-            't.csv:1: instances of operator "a" "9999999999999999" is not a whole number from 0 to 9007199254740992',
+            't.csv:1: operator "a": instances "9999999999999999" is not a whole number from 1 to 9007199254740992',
         ),
         (",A,1,b,B,2\n", "t.csv:1: an operator has an empty id; give it one"),
         ("a,A,1,b,B,1\n#\nb,B,1,a,A,1\n", "t.csv:3: edge b -> a closes a cycle (a -> b -> a); remove an edge of it"),
@@ -61,7 +61,7 @@ def test_rate_overrides_are_rates_per_instance(file):
         ("a,fast\n", 's.csv:1: rate "fast" is not a number'),
         ("a,-2\n", 's.csv:1: rate "-2" is not usable; give a number from 0 up, or -1 for the observed rate'),
         ("a,nan\n", 's.csv:1: rate "nan" is not usable'),
-        ("a\n", "s.csv:1: 1 fields, 2 expected: operator,rate_per_instance"),
+        ("a\n", "s.csv:1: 1 field, 2 expected: operator,rate_per_instance"),
     ],
 )
 def test_wrong_rate_overrides_are_answered_with_their_line(file, text, said):
@@ -172,6 +172,11 @@ def test_wrong_timely_rates_are_answered_with_their_line(file, text, said):
             "t.log:9: no operator at address [0, 0, 0]; nested scopes are not supported",
         ),
         (TIMELY + "\n" + channel(0, 2, 1), "t.log:9: edge 2 -> 0 closes a cycle"),
+        (TIMELY + "\n" + channel(0, 2, 1)[:-30], "t.log:9: a line of Channels that cannot be read; is it cut off?"),
+        (TIMELY.replace("[0, 0, 1]", "[ ]"), "t.log:1: a line of Operates that cannot be read"),
+        (TIMELY.replace("[0, 0, 1]", "[1 2]"), "t.log:1: a line of Operates that cannot be read"),
+        (TIMELY.replace("[0, 0, 1]", "[0, " + "9" * 5000 + "]"), "t.log:1: a line of Operates that cannot be read"),
+        (TIMELY.replace("Channels", "noise"), "t.log: no channels between its operators"),
     ],
 )
 def test_a_wrong_timely_topology_is_answered_with_its_line(file, text, said):

@@ -10,6 +10,7 @@ from headgate.model.reasons import (
     OutputRateGiven,
     ProcessingRateGiven,
     RatesNotFinite,
+    RateWithoutEffect,
 )
 
 FLOW = Dataflow.of({"lines": 1, "split": 4, "count": 1}, [("lines", "split"), ("split", "count")])
@@ -98,6 +99,27 @@ def test_summed_rates_can_be_given_directly():
     assert seen.known.tolist() == [True, True, False]
     assert split_rates(seen) == (40, 280)
     assert seen.observed_output.tolist() == [80, 140, 0]
+
+
+@pytest.mark.parametrize("odd", [(1,), (1, 2, 3), (1, 2, 3, 4, 5), 7])
+def test_summed_rates_are_two_or_four_numbers(odd):
+    with pytest.raises(InputError, match=r'rates of operator "lines" are .*; give \(true processing, true output\)'):
+        Estimate.of_rates(FLOW, {"lines": odd})
+
+
+def test_a_reading_of_silence_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match='missing is "bogus"; give infer or zero'):
+        estimate(observed([(10, 70)]), missing="bogus")
+
+
+def test_a_processing_rate_for_a_source_has_no_effect_and_says_so():
+    seen = with_processing_rates(estimate(observed([(10, 70)] * 4)), {"lines": 5.0})
+    assert seen.reasons == (RateWithoutEffect("lines"),)
+
+
+def test_the_observed_rate_of_a_source_that_did_not_report_is_not_zero():
+    silent = Estimate.of_rates(FLOW, {"split": (40, 280)})
+    assert not with_output_rates(silent, {"lines": OBSERVED}).known[0]
 
 
 def test_a_negative_summed_rate_is_refused():

@@ -99,7 +99,7 @@ def test_a_wrong_line_is_named_with_what_is_wrong(file, old, new, said):
     assert "\n" not in str(error.value)
 
 
-def test_an_instance_twice_is_two_windows_and_a_third_instance_is_refused(file):
+def test_more_instances_than_the_topology_has_are_refused(file):
     with pytest.raises(InputError, match=r'rates.log: operator "Count": 3 instances report, the topology says 2'):
         read(file, GOOD + "Count,2,2,100,20,0,6,0\n")
 
@@ -122,6 +122,33 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     path.write_bytes(GOOD.encode() + b"C\xff,1,2,3,4,5,6,7\n")
     with pytest.raises(InputError, match=r"rates.log:5: not UTF-8 text; save the file as UTF-8"):
         read_rates_log(str(path), FLOW)
+
+
+def test_windows_with_the_same_start_belong_together_even_if_an_instance_missed_one(file):
+    text = GOOD.replace("Count,0,2,100,10,0,5,0\n", "") + GOOD.replace(",100,", ",200,").replace(",50.5,", ",60.5,")
+    first, second = read(file, text).observations
+    assert rates(first) == ([0, 20], [50.5, 0])
+    assert rates(second) == ([0, 10, 20], [60.5, 0, 0])
+
+
+def test_by_rank_an_instance_that_missed_a_window_is_shifted_as_in_the_original(file):
+    text = GOOD.replace("Count,0,2,100,10,0,5,0\n", "") + GOOD.replace(",100,", ",200,").replace(",50.5,", ",60.5,")
+    first, second = read_rates_log(file("rates.log", text), FLOW, by_rank=True).observations
+    assert rates(first) == ([0, 10, 20], [50.5, 0, 0])
+    assert rates(second) == ([0, 20], [60.5, 0])
+
+
+def test_a_window_that_lacks_an_operator_is_left_out_wherever_it_is(file):
+    early = "Source,0,1,50,0,1,0,1\n"
+    log = read(file, early + GOOD)
+    assert [rates(seen) for seen in log.observations] == [([0, 10, 20], [50.5, 0, 0])]
+    assert log.reasons == (IncompleteObservations(used=1, ignored=1),)
+
+
+def test_the_same_window_twice_is_refused(file):
+    text = GOOD + GOOD.replace(",100,", ",200,") + "Count,1,2,200,77,0,6,0\n"
+    with pytest.raises(InputError, match='operator "Count", instance 1 reports window 200 twice; keep one line'):
+        read(file, text)
 
 
 def test_windows_are_numbered_per_instance_by_their_own_clocks(file):

@@ -70,6 +70,44 @@ def test_a_policy_of_ones_own_that_fails_is_named_with_its_own_line(folder):
     assert ran.stderr == "headgate: policy broken failed: ZeroDivisionError: division by zero (broken.py:5)\n"
 
 
+HEAD = "from headgate import Decision\nimport numpy as np\nclass Odd:\n    name = 'odd'\n"
+START = "    def start(self): return None\n"
+DECIDE = "    def decide(self, memory, estimate, objective, now):\n        "
+RESIZE = HEAD + START + DECIDE + "return memory, Decision.resize('odd', estimate, "
+FAILS_TO_START = HEAD + "    def start(self): return {}['x']\n" + DECIDE + "return 1\n"
+CANNOT_BE_MADE = HEAD + "    def __init__(self): raise ValueError('no')\n" + START + DECIDE + "return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (RESIZE + "{'map': 2.7})\n", "would get 2.7 instances"),
+        (RESIZE + "{'in': 2})\n", 'operator "in" is a source'),
+        (RESIZE + "{}, ('why',))\n", "gave 'why' as a reason"),
+        (HEAD + START + DECIDE + "return memory, Decision('odd', ())\n", "for each operator once: count, in, map"),
+        (HEAD + START + DECIDE + "raise SystemExit(0)\n", "policy odd failed: SystemExit: 0 (odd.py:7)"),
+        (FAILS_TO_START, "policy odd failed: KeyError: 'x' (odd.py:5)"),
+        (CANNOT_BE_MADE, "making it failed: ValueError: no (odd.py:5)"),
+        ("def broken(:\n", "importing odd failed: SyntaxError: "),
+        ("raise RuntimeError('at import')\n", "importing odd failed: RuntimeError: at import (odd.py:1)"),
+    ],
+)
+def test_a_policy_with_a_mistake_is_answered_in_one_line(folder, code, said):
+    (folder / "odd.py").write_text(code)
+    options = "--topology topology.csv --rates rates.log --policy odd:Odd --format json".split()
+    ran = run(folder, sys.executable, "-m", "headgate", "decide", *options)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_policy_may_answer_in_the_integers_of_numpy(folder):
+    (folder / "odd.py").write_text(RESIZE + "{'map': np.int64(7)})\n")
+    options = "--topology topology.csv --rates rates.log --policy odd:Odd --format json".split()
+    ran = run(folder, sys.executable, "-m", "headgate", "decide", *options)
+    assert '"instances": 7' in ran.stdout
+
+
 def test_a_policy_that_returns_something_else_is_told_what_to_return(folder):
     (folder / "odd.py").write_text(
         "class Odd:\n    name = 'odd'\n    def start(self): return None\n    def decide(self, *given): return 7\n"

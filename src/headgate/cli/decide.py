@@ -2,13 +2,14 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from headgate.cli.options import Once
+from headgate.cli.options import Once, count, file, number
 from headgate.cli.sizing_table import csv_lines, reason_lines, table_lines
 from headgate.formats.ds2.answer_line import answer_line
 from headgate.formats.ds2.edge_shares import read_edge_shares
@@ -18,7 +19,7 @@ from headgate.model.bounds import Bounds
 from headgate.model.combination import Combination, combined
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
-from headgate.model.errors import InputError
+from headgate.model.errors import InputError, did_you_mean
 from headgate.model.estimate import Estimate, Silence, estimate
 from headgate.model.objective import KeepUp
 from headgate.model.overrides import with_output_rates, with_processing_rates
@@ -32,14 +33,22 @@ rates by the DS2 policy, or one of your own, with the reasons.
 """
 
 EPILOG = """\
-files (lines that begin with # and empty lines are skipped):
+files (lines that begin with # and empty lines are skipped; operators are named by their id):
   topology       one edge a line:      id,name,instances,id,name,instances
   rates          one instance a line:  operator,instance,total_instances,window_start,
                                        true_processing,true_output,observed_processing,observed_output
+                 rates in records per second, true ones of useful time, observed ones of wall time;
+                 window_start in nanoseconds
   source rates   operator,rate_per_instance     (-1: use the observed rate)
   operator rates operator,rate_per_instance     (caps the true processing rate; -1: use the observed rate)
-  edge shares    source,target,share            (part of the source's output that takes the edge)
-  With --system timely, topology and rates are Timely's own log lines.
+  edge shares    source,target,share            (part of the source's output that takes the edge; edges that are
+                                                 not listed carry all of it)
+  With --system timely, topology and rates are Timely's own log lines: Operates(OperatesEvent { … }),
+  Channels(ChannelsEvent { … }), replayed converted: <start> (Rates(Op(worker, operator)), (p, o, p^, o^)).
+
+windows: rows with the same window_start are one window. Where every instance has its own clock, the rows of an
+  instance are numbered by time instead, which is what --format ds2 always does. Windows that lack an operator are
+  left out.
 
 examples:
   headgate decide --topology t.csv --rates r.log                     a table, the bottleneck marked
@@ -57,48 +66,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.register("action", None, Once)
     files = parser.add_argument_group("what was measured")
-    files.add_argument("--topology", "--topo", metavar="FILE", required=True, help="the dataflow")
-    files.add_argument("--rates", metavar="FILE", required=True, help="what its instances did")
-    files.add_argument("--source-rates", metavar="FILE", help="what sources emit, if you know better")
-    files.add_argument("--operator-rates", metavar="FILE", help="what operators can do at most")
-    files.add_argument("--edge-shares", metavar="FILE", help="outputs that do not go down every edge whole")
+    files.add_argument("--topology", "--topo", type=file, metavar="FILE", required=True, help="the dataflow")
+    files.add_argument("--rates", type=file, metavar="FILE", required=True, help="what its instances did")
+    files.add_argument("--source-rates", type=file, metavar="FILE", help="what sources emit, if you know better")
+    files.add_argument("--operator-rates", type=file, metavar="FILE", help="what operators can do at most")
+    files.add_argument("--edge-shares", type=file, metavar="FILE", help="outputs that do not go down every edge whole")
     files.add_argument(
         "--system",
         choices=("flink", "heron", "timely"),
         default="flink",
-        help="whose files these are; timely also gives the number of workers all operators share (default: flink)",
+        help="whose files these are; heron's are like flink's, timely's are logs, and its answer is also the number of "
+        "workers that all operators share (default: flink)",
     )
 
     wanted = parser.add_argument_group("what is wanted")
     wanted.add_argument(
-        "--factor", type=float, default=0.0, metavar="F", help="headroom: 0.2 for a fifth more (default: 0)"
+        "--factor", type=number, default=0.0, metavar="F", help="headroom: 0.2 for a fifth more (default: 0)"
     )
     wanted.add_argument(
         "--threshold",
-        type=float,
+        type=number,
         metavar="H",
         help="if nothing has to grow yet a source fell short of its target rate by more than this ratio, "
         "multiply all answers by it; 1 or more (default: off)",
     )
-    wanted.add_argument("--min", type=int, default=1, metavar="N", help="least instances of any operator (default: 1)")
-    wanted.add_argument("--max", type=int, metavar="N", help="most instances of any operator (default: no limit)")
+    wanted.add_argument(
+        "--min", type=count, default=1, metavar="N", help="least instances of any operator (default: 1)"
+    )
+    wanted.add_argument("--max", type=count, metavar="N", help="most instances of any operator (default: no limit)")
     wanted.add_argument(
         "--bound",
         action="append",
         default=[],
         metavar="OP=MIN:MAX",
-        help="bounds of one operator; may be repeated",
+        help="bounds of one operator, in place of --min and --max; may be repeated",
     )
     wanted.add_argument(
-        "--max-total", type=int, metavar="N", help="most instances of all operators, sources not counted"
+        "--max-total", type=count, metavar="N", help="most instances of all operators, sources not counted"
     )
 
     reading = parser.add_argument_group("how to read the measurements")
     reading.add_argument(
         "--combine",
         metavar="HOW",
-        help="several windows into one answer: last, median, maximum, agree:K (the last K must agree, or it stays "
-        "as it is), or all for one answer each (default: last; all with --format ds2)",
+        help="several windows into one answer, for each operator by itself: last, median (of an even number the "
+        "upper one), maximum, agree:K (the last K must agree, or it stays as it is), or all for one answer each "
+        "(default: last; all with --format ds2)",
     )
     reading.add_argument(
         "--missing",
@@ -147,23 +160,27 @@ def run(given: argparse.Namespace) -> int:
     as_original = given.format == "ds2"
     bounds = _bounds(given)
     objective = KeepUp(given.factor)
-    how = given.combine or ("all" if as_original else "last")
+    how = ("all" if as_original else "last") if given.combine is None else given.combine
     combination = None if how == "all" else Combination.parse(how)
     if ":" in given.policy:
         sys.path.insert(0, os.getcwd())  # a policy of one's own lives where one is
     chosen = policy(given.policy, **_settings(given))
-    flow, log = _read(given)
-    bounds.check(flow)
-    seen = _estimates(given, flow, log, as_original)
-    answers = decisions(chosen, seen, objective)
+    flow, log = _read(given, as_original)
+    explained_operator = _named_operator(given.explain, flow)
+    answers = decisions(chosen, _estimates(given, flow, log, as_original), objective)
     if combination is not None:
         answers = [combined(answers, combination)]
-    answers = [finished(answer, bounds, seen[-1]).because(*log.reasons) for answer in answers]
-    _print(given, flow, objective, answers)
+    answers = [finished(answer, bounds, flow).because(*log.reasons) for answer in answers]
+    _print(given, flow, answers, as_list=combination is None)
+    if given.explain is not None:
+        stream = sys.stdout if given.format == "table" else sys.stderr
+        for answer in answers:
+            lines = explained(answer, flow, objective, explained_operator or _tightest(answer))
+            print("\n" + "\n".join(lines), file=stream)
     return 0
 
 
-def _read(given: argparse.Namespace) -> tuple[Dataflow, RatesLog]:
+def _read(given: argparse.Namespace, as_original: bool) -> tuple[Dataflow, RatesLog]:
     # Only the readers that are needed are loaded: they are most of the start-up time.
     if given.system == "timely":
         from headgate.formats.ds2.timely import read_timely_rates as read_rates
@@ -172,18 +189,18 @@ def _read(given: argparse.Namespace) -> tuple[Dataflow, RatesLog]:
         from headgate.formats.ds2.rates_log import read_rates_log as read_rates
         from headgate.formats.ds2.topology import read_topology as read_flow
     flow = read_flow(given.topology)
-    if given.edge_shares:
+    if given.edge_shares is not None:
         flow = read_edge_shares(given.edge_shares, flow)
-    return flow, read_rates(given.rates, flow)
+    return flow, read_rates(given.rates, flow, by_rank=as_original)
 
 
 def _estimates(given: argparse.Namespace, flow: Dataflow, log: RatesLog, as_original: bool) -> list[Estimate]:
     silence: Silence = "zero" if as_original else "infer"
     seen = [estimate(one, missing=given.missing or silence, idle=given.idle or silence) for one in log.observations]
-    if given.source_rates:
+    if given.source_rates is not None:
         emitted = read_rate_overrides(given.source_rates, flow)
         seen = [with_output_rates(one, emitted) for one in seen]
-    if given.operator_rates:
+    if given.operator_rates is not None:
         limits = read_rate_overrides(given.operator_rates, flow)
         seen = [with_processing_rates(one, limits, scale_output=not as_original) for one in seen]
     return seen
@@ -196,6 +213,8 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not equals or not key.isidentifier():
             raise InputError(f'--set "{text}" is not KEY=VALUE, such as --set limit=8')
+        if key in settings:
+            raise InputError(f"--set {key} is given twice; keep one")
         try:
             settings[key] = msgspec.json.decode(value)
         except msgspec.DecodeError:
@@ -215,41 +234,43 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
 def _bounds(given: argparse.Namespace) -> Bounds:
     of: dict[str, tuple[int, int | None]] = {}
     for text in given.bound:
-        operator, equals, span = text.rpartition("=")
-        least, colon, most = span.partition(":")
-        if not (equals and colon and (least or "1").isdigit() and (most or "1").isdigit()):
+        operator, _, span = text.rpartition("=")
+        parts = re.fullmatch(r"([0-9]{0,18}):([0-9]{0,18})", span)
+        if not operator or parts is None:
             raise InputError(f'--bound "{text}" is not OP=MIN:MAX, such as Count=2:16 (either side may be left out)')
-        of[operator] = (int(least or 1), int(most) if most else None)
+        if operator in of:
+            raise InputError(f"--bound {operator} is given twice; keep one")
+        of[operator] = (int(parts[1] or 1), int(parts[2]) if parts[2] else None)
     return Bounds(given.min, given.max, of, given.max_total)
 
 
-def _print(given: argparse.Namespace, flow: Dataflow, objective: KeepUp, answers: Sequence[Decision]) -> None:
+def _named_operator(name: str | None, flow: Dataflow) -> str:
+    """The id of the operator to explain, which may be given by its name; empty for whichever is tightest."""
+    if not name or name in flow.index:
+        return name or ""
+    named = [operator.id for operator in flow.operators if operator.name == name]
+    if len(named) == 1:
+        return named[0]
+    raise InputError(f'--explain: operator "{name}" is not in the topology{did_you_mean(name, flow.index)}')
+
+
+def _tightest(answer: Decision) -> str:
+    return (answer.tightest or next((s for s in answer.sizings if not s.source), answer.sizings[0])).operator
+
+
+def _print(given: argparse.Namespace, flow: Dataflow, answers: Sequence[Decision], *, as_list: bool) -> None:
+    if given.format == "json":
+        print(msgspec.json.format(msgspec.json.encode(answers if as_list else answers[0]), indent=2).decode())
+        return
+    on_table = given.format == "table"
     if given.format == "ds2":
         print(answer_line(answers))
-        for answer in answers:
-            for line in reason_lines(answer, colour=False):
-                print(line, file=sys.stderr)
-    elif given.format == "json":
-        as_json = msgspec.json.encode(answers[0] if len(answers) == 1 and given.combine != "all" else answers)
-        print(msgspec.json.format(as_json, indent=2).decode())
     elif given.format == "csv":
         print("\n".join(csv_lines(answers)))
-    else:
-        colour = sys.stdout.isatty()
-        for number, answer in enumerate(answers):
-            if len(answers) > 1:
-                print(f"{chr(10) if number else ''}window {number}")
-            print("\n".join(table_lines(answer, colour=colour)))
-            if given.explain is None:
-                print("\n".join(reason_lines(answer, colour=colour)))
-    if given.explain is not None:
-        _explain(given, flow, objective, answers[-1])
-
-
-def _explain(given: argparse.Namespace, flow: Dataflow, objective: KeepUp, answer: Decision) -> None:
-    named = given.explain
-    if not named:
-        tightest = answer.tightest or next((s for s in answer.sizings if not s.source), answer.sizings[0])
-        named = tightest.operator
-    stream = sys.stdout if given.format == "table" else sys.stderr
-    print("\n" + "\n".join(explained(answer, flow, objective, named)), file=stream)
+    colour = on_table and sys.stdout.isatty()
+    for window, answer in enumerate(answers):
+        heading = [f"window {window}, from {answer.at:g} s"] if len(answers) > 1 else []
+        table = table_lines(answer, flow, colour=colour) if on_table else []
+        reasons = reason_lines(answer, colour=colour)
+        if table or reasons:
+            print("\n".join([*heading, *table, *reasons]), file=sys.stdout if on_table else sys.stderr)

@@ -6,6 +6,7 @@ argparse, and each command imported only when it is the one asked for: start-up 
 
 import argparse
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -70,7 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             commands.add_parser(name, help=summary, add_help=False)
     try:
-        parsed = parser.parse_args(given)
+        if sys.stdout is None:
+            raise InputError("standard output is closed; there is nowhere to put the answer")
+        parsed, unknown = parser.parse_known_args(given)
+        if unknown:
+            raise InputError(f"{' '.join(unknown)}: no such option; `headgate {parsed.command} --help` lists them")
         code: int = import_module(f"headgate.cli.{parsed.command}").run(parsed)
         sys.stdout.flush()
         return code
@@ -79,8 +84,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         # The reader of our output has gone (`… | head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 0
+    except OSError as error:
+        _forget_output()
+        print(f"headgate: cannot write the answer ({error.strerror or error})", file=sys.stderr)
+        return 2
+
+
+def _forget_output() -> None:
+    """What is still to be written goes nowhere, instead of failing once more at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_and_leave() -> None:
@@ -90,7 +104,14 @@ def run_and_leave() -> None:
     everything apart at the end earns anything: together they are a tenth of the time of a large decision.
     """
     gc.disable()
-    code = main()
-    sys.stdout.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
+    try:
+        code = main()
+    except SystemExit as leaving:  # --help and --version
+        code = int(leaving.code or 0)
+    if sys.stdout is not None:
+        sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -21,3 +21,28 @@ class Once(argparse.Action):
             parser.error(f"{option_string} is given twice")
         seen.add(self.dest)
         setattr(namespace, self.dest, values)
+
+
+def number(text: str) -> float:
+    """A number as people write it; Python alone would also take 1_0 and digits of other scripts."""
+    if not text.isascii() or "_" in text:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number')
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number') from None
+
+
+def count(text: str) -> int:
+    """A whole number."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number')
+    return int(text)
+
+
+def file(text: str) -> str:
+    """A path; an empty one is most likely a shell variable that is not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; is a variable not set?")
+    return text

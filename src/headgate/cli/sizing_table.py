@@ -9,6 +9,7 @@ import io
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
+from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision, Sizing
 from headgate.model.reasons import number
 
@@ -17,11 +18,11 @@ _MOST_REASONS = 12
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 
-def table_lines(decision: Decision, *, colour: bool) -> list[str]:
+def table_lines(decision: Decision, flow: Dataflow, *, colour: bool) -> list[str]:
     """One row an operator, upstream first, the bottleneck marked."""
     bottleneck = decision.bottleneck
     worst = bottleneck.operator if bottleneck else None
-    rows = [_HEADINGS, *(_row(sizing, worst) for sizing in decision.sizings)]
+    rows = [_HEADINGS, *(_row(sizing, flow, worst) for sizing in decision.sizings)]
     columns = [_aligned(column, left=at in (0, 7)) for at, column in enumerate(zip(*rows, strict=True))]
     lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
     if colour:
@@ -35,17 +36,20 @@ def table_lines(decision: Decision, *, colour: bool) -> list[str]:
     return lines
 
 
-def _row(sizing: Sizing, worst: str | None) -> tuple[str, ...]:
+def _row(sizing: Sizing, flow: Dataflow, worst: str | None) -> tuple[str, ...]:
     if sizing.source:
         note = "source"
     elif sizing.operator == worst:
         note = "<- bottleneck"
     else:
         note = ""
+    label = sizing.operator
+    if label.isdigit():  # Timely's ids say nothing; its names do
+        label = f"{label} {flow.operators[flow.index[label]].name}".rstrip()
     return (
-        sizing.operator,
+        label,
         f"{sizing.now:,}",
-        "" if sizing.need is None else f"{sizing.need:,.2f}",
+        "" if sizing.need is None else (f"{sizing.need:,.2f}" if sizing.need < 1e9 else f"{sizing.need:.4g}"),
         f"{sizing.instances:,}",
         "?" if sizing.true_rate is None else number(sizing.true_rate),
         "" if sizing.source else ("?" if sizing.demand is None else number(sizing.demand)),
@@ -62,7 +66,8 @@ def reason_lines(decision: Decision, *, colour: bool) -> list[str]:
         lines.append(f"         … and {left:,} more reasons; --format json has them all")
     tightest = decision.tightest
     all_known = all(sizing.source or sizing.need is not None for sizing in decision.sizings)
-    if tightest is not None and tightest.load is not None and tightest.load <= 1 and all_known:
+    quiet = not any(reason.aspect == "limits" for reason in decision.reasons)
+    if quiet and tightest is not None and tightest.load is not None and all_known:
         lines.append(
             f"every operator keeps up; the tightest is {tightest.operator} at {tightest.load:.0%} of what it has"
         )
@@ -73,36 +78,13 @@ def csv_lines(decisions: Sequence[Decision]) -> list[str]:
     """One line per window and operator; figures in full precision."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        (
-            "window",
-            "operator",
-            "now",
-            "needed",
-            "answer",
-            "true_rate",
-            "demand",
-            "utilisation",
-            "bottleneck",
-            "source",
-        )
-    )
+    writer.writerow("window,at,operator,now,needed,answer,true_rate,demand,utilisation,bottleneck,source".split(","))
     for window, decision in enumerate(decisions):
         worst = decision.bottleneck
         for s in decision.sizings:
-            figures = ["" if x is None else repr(x) for x in (s.need, s.true_rate, s.demand, s.utilisation)]
-            writer.writerow(
-                (
-                    window,
-                    s.operator,
-                    s.now,
-                    figures[0],
-                    s.instances,
-                    *figures[1:],
-                    int(s is worst),
-                    int(s.source),
-                )
-            )
+            need, *rates = ("" if x is None else repr(x) for x in (s.need, s.true_rate, s.demand, s.utilisation))
+            flags = int(s is worst), int(s.source)
+            writer.writerow((window, decision.at, s.operator, s.now, need, s.instances, *rates, *flags))
     return text.getvalue().splitlines()
 
 

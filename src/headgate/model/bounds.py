@@ -9,7 +9,7 @@ from headgate.model.columns import Floats, Ints
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError
-from headgate.model.reasons import LoweredToBound, RaisedToBound, Reason, TotalLimited
+from headgate.model.reasons import LoweredToBound, RaisedToBound, Reason, TotalLimited, WorkersLimited
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -26,13 +26,14 @@ class Bounds(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse bounds that nothing can satisfy."""
-        for name, (least, most) in {"every operator": (self.least, self.most), **self.of}.items():
-            if least < 1:
-                raise InputError(f"bounds of {name}: the minimum is {least}; give at least 1")
-            if most is not None and most < least:
+        spans = {"every operator (--min, --max)": (self.least, self.most), **self.of}
+        for name, (least, most) in spans.items():
+            if not isinstance(least, int) or least < 1:
+                raise InputError(f"bounds of {name}: the minimum is {least}; give a whole number from 1 up")
+            if most is not None and (not isinstance(most, int) or most < least):
                 raise InputError(f"bounds of {name}: the maximum {most} is below the minimum {least}")
-        if self.total is not None and self.total < 1:
-            raise InputError(f"the total bound is {self.total}; give at least 1")
+        if self.total is not None and (not isinstance(self.total, int) or self.total < 1):
+            raise InputError(f"the total bound (--max-total) is {self.total}; give a whole number from 1 up")
 
     def range(self, operator: str) -> tuple[int, int | None]:
         """Least and most for one operator."""
@@ -49,6 +50,22 @@ def bounded(decision: Decision, bounds: Bounds) -> Decision:
     """The decision brought within bounds, with a reason for everything that was changed."""
     if bounds == Bounds():
         return decision
+    return _bounded_pool(decision, bounds) if decision.workers is not None else _bounded_operators(decision, bounds)
+
+
+def _bounded_pool(decision: Decision, bounds: Bounds) -> Decision:
+    """Where all operators share one pool, its size is what bounds are about."""
+    if bounds.of:
+        raise InputError("bounds of single operators have no meaning where all share one pool of workers; use --max")
+    asked, need = decision.workers or 1, decision.workers_need or 0.0
+    limits = [limit for limit in (bounds.most, bounds.total) if limit is not None]
+    workers = max(bounds.least, min([asked, *limits]))
+    if workers >= asked:
+        return msgspec.structs.replace(decision, workers=workers)
+    return msgspec.structs.replace(decision, workers=workers).because(WorkersLimited(asked, workers, need))
+
+
+def _bounded_operators(decision: Decision, bounds: Bounds) -> Decision:
     sized = [s for s in decision.sizings if not s.source]
     reasons: list[Reason] = []
     answers: dict[str, int] = {}
@@ -62,28 +79,23 @@ def bounded(decision: Decision, bounds: Bounds) -> Decision:
             reasons.append(LoweredToBound(sizing.operator, answer, most))
             answer = most
         answers[sizing.operator] = answer
-    workers = decision.workers
-    if bounds.total is not None and workers is not None:
-        if workers > bounds.total:
-            reasons.append(TotalLimited(workers, bounds.total, bounds.total / workers))
-            workers = bounds.total
-    elif bounds.total is not None and sum(answers.values()) > bounds.total:
+    if bounds.total is not None and sum(answers.values()) > bounds.total:
         least_of = np.array([bounds.range(s.operator)[0] for s in sized])
         if least_of.sum() > bounds.total:
             raise InputError(
-                f"the total bound is {bounds.total}, but the minimum of all {len(sized)} operators "
+                f"the total bound (--max-total) is {bounds.total}, but the minimum of all {len(sized)} operators "
                 f"together is {least_of.sum()}; raise the total or lower the minimum"
             )
         asked = np.array(list(answers.values()))
         need = np.array([a if s.need is None else s.need for s, a in zip(sized, asked.tolist(), strict=True)])
         given = share_out(need, least_of, asked, bounds.total)
-        carried = float(np.min(np.where(need > 0, given / np.maximum(need, 1e-300), np.inf), initial=1.0))
+        carried = min(1.0, float((given[need > 0] / need[need > 0]).min(initial=1.0)))
         reasons.append(TotalLimited(int(asked.sum()), bounds.total, carried))
         answers = dict(zip(answers, given.tolist(), strict=True))
     sizings = tuple(
         s if s.source else msgspec.structs.replace(s, instances=answers[s.operator]) for s in decision.sizings
     )
-    return msgspec.structs.replace(decision, sizings=sizings, workers=workers, reasons=(*decision.reasons, *reasons))
+    return msgspec.structs.replace(decision, sizings=sizings).because(*reasons)
 
 
 def share_out(need: Floats, least: Ints, most: Ints, total: int) -> Ints:
@@ -100,14 +112,17 @@ def share_out(need: Floats, least: Ints, most: Ints, total: int) -> Ints:
     def cost(ratio: float) -> Ints:
         return np.clip(np.ceil(need / ratio), least, most).astype(np.int64)
 
-    low, high = 1.0, max(1.0, float(need.max(initial=1.0)))
-    for _ in range(200):
+    # At the lower end everyone gets all that was asked for, at the upper end the least.
+    low = max(float((need / most).min(initial=1.0)), 1e-300) / 2
+    high = max(1.0, float(need.max(initial=1.0)))
+    for _ in range(2000):
         middle = (low + high) / 2
         if not low < middle < high:
             break
         low, high = (low, middle) if cost(middle).sum() <= total else (middle, high)
     given = cost(high)
-    for _ in range(total - int(given.sum())):
+    # What is left over is less than one each: just below this ratio it would not have been enough.
+    for _ in range(min(total - int(given.sum()), need.size)):
         room = given < most
         if not room.any():
             break

@@ -42,6 +42,10 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
 class Dataflow:
     """Operators and edges, checked.
 
+    `operators` stand upstream before downstream; an operator's place is its position in every column of this
+    package. By position: `ids`, `instances`, `is_source`, `is_sink`, `incoming` (positions upstream) and `outgoing`
+    ((position downstream, share) of each edge that carries anything). `index` gives the position of an id.
+
     >>> flow = Dataflow([Operator("lines"), Operator("split", 2)], [Edge("lines", "split")])
     >>> flow.ids, flow.sources, flow.sinks
     (('lines', 'split'), ('lines',), ('split',))
@@ -58,6 +62,8 @@ class Dataflow:
     """Per operator, (position downstream, share) of each edge that carries any of its output."""
     incoming: tuple[tuple[int, ...], ...] = field(repr=False, compare=False)
     """Per operator, the positions upstream."""
+    declared: tuple[str, ...] = field(repr=False, compare=False)
+    """The ids as they were first named: of all upstream-first orders it decides for one."""
     instances: npt.NDArray[np.int64] = field(repr=False, compare=False)
     is_source: npt.NDArray[np.bool_] = field(repr=False, compare=False)
     is_sink: npt.NDArray[np.bool_] = field(repr=False, compare=False)
@@ -83,6 +89,7 @@ class Dataflow:
             "index": index,
             "outgoing": tuple(map(tuple, outgoing)),
             "incoming": tuple(map(tuple, incoming)),
+            "declared": tuple(declared),
             "instances": read_only(np.array([operator.instances for operator in ordered], np.int64)),
             "is_source": read_only(np.array([not inputs for inputs in incoming], np.bool_)),
             "is_sink": read_only(is_sink),
@@ -121,9 +128,13 @@ class Dataflow:
         """The same dataflow with other instances, as after a decision was carried out."""
         for id in instances:
             self.position(id)
-        return type(self)(
-            (Operator(o.id, instances.get(o.id, o.instances), o.name) for o in self.operators), self.edges
-        )
+        now = (self.operators[self.index[id]] for id in self.declared)
+        return type(self)((Operator(o.id, instances.get(o.id, o.instances), o.name) for o in now), self.edges)
+
+    def with_shares(self, shares: Mapping[tuple[str, str], float]) -> Self:
+        """The same dataflow with other shares on these edges."""
+        edges = (Edge(e.source, e.target, shares.get((e.source, e.target), e.share)) for e in self.edges)
+        return type(self)((self.operators[self.index[id]] for id in self.declared), edges)
 
 
 def _declared(operators: Iterable[Operator]) -> dict[str, Operator]:
@@ -134,10 +145,10 @@ def _declared(operators: Iterable[Operator]) -> dict[str, Operator]:
         if first is operator:
             if not operator.id:
                 raise DataflowError("an operator has an empty id; give it one")
-            if not 1 <= operator.instances <= MAX_INSTANCES:
+            if not (isinstance(operator.instances, int) and 1 <= operator.instances <= MAX_INSTANCES):
                 raise DataflowError(
                     f'operator "{operator.id}" has {operator.instances} instances; '
-                    f"give a number from 1 to {MAX_INSTANCES}"
+                    f"give a whole number from 1 to {MAX_INSTANCES}"
                 )
         elif first != operator:
             raise DataflowError(conflict(first, operator))

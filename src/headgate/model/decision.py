@@ -1,13 +1,30 @@
 """A decision: how many instances each operator should have, and why. A value: print, store, replay, compare it."""
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Self
 
 import msgspec
 
+from headgate.model.dataflow import MAX_INSTANCES
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.estimate import Estimate
 from headgate.model.reasons import Reason
+
+_KEEPS_UP = 1 + 1e-9
+"""A load up to which an operator keeps up: all that it has, and the rounding of floats."""
+
+
+def whole(count: object) -> int | None:
+    """A number of instances as a plain integer, whatever kind of integer it is; None if it is none.
+
+    >>> import numpy as np
+    >>> whole(np.int64(3)), whole(2.0), whole(0), whole(True)
+    (3, None, None, None)
+    """
+    if isinstance(count, bool) or not isinstance(count, int | Integral):
+        return None
+    return int(count) if 1 <= int(count) <= MAX_INSTANCES else None
 
 
 class Sizing(msgspec.Struct, frozen=True, gc=False):
@@ -52,6 +69,8 @@ class Decision(msgspec.Struct, frozen=True):
     reasons: tuple[Reason, ...] = ()
     workers: int | None = None
     """Where all operators share one pool of workers (Timely, Spark): how many it needs."""
+    workers_need: float | None = None
+    """The fractional number of workers behind it."""
     at: float = 0.0
 
     @classmethod
@@ -70,8 +89,10 @@ class Decision(msgspec.Struct, frozen=True):
         for id, count in instances.items():
             if flow.is_source[flow.position(id)]:
                 raise InputError(f'policy {policy}: operator "{id}" is a source, which is never resized')
-            if count < 1:
-                raise InputError(f'policy {policy}: operator "{id}" would get {count} instances; give at least 1')
+            if whole(count) is None:
+                raise InputError(
+                    f'policy {policy}: operator "{id}" would get {count!r} instances; give a whole number from 1 up'
+                )
         rows = []
         for at, operator in enumerate(flow.operators):
             source = bool(flow.is_source[at])
@@ -80,7 +101,7 @@ class Decision(msgspec.Struct, frozen=True):
                 Sizing(
                     operator.id,
                     now=operator.instances,
-                    instances=instances.get(operator.id, operator.instances),
+                    instances=int(instances.get(operator.id, operator.instances)),
                     true_rate=float(rates[at]) if estimate.known[at] else None,
                     source=source,
                 )
@@ -110,7 +131,7 @@ class Decision(msgspec.Struct, frozen=True):
     def bottleneck(self) -> Sizing | None:
         """The tightest operator, if it cannot keep up."""
         tightest = self.tightest
-        return tightest if tightest is not None and (tightest.load or 0.0) > 1 else None
+        return tightest if tightest is not None and (tightest.load or 0.0) > _KEEPS_UP else None
 
     def sizing(self, operator: str) -> Sizing:
         """One operator's part."""

@@ -7,6 +7,7 @@ The command line prints that line and ends with exit code 2; nothing else in Hea
 from collections.abc import Iterable
 
 _SHOWN = 6
+_LONGEST = 600
 
 
 class HeadgateError(Exception):
@@ -16,9 +17,15 @@ class HeadgateError(Exception):
 class InputError(HeadgateError, ValueError):
     """A value, file or setting that cannot be used; the message is one line and says what to do."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
 
 class PolicyError(HeadgateError):
     """A policy that raised or returned something that is no decision; the cause is chained."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class DataflowError(InputError):
@@ -27,6 +34,17 @@ class DataflowError(InputError):
     def __init__(self, message: str, edge: int | None = None) -> None:
         super().__init__(message)
         self.edge = edge
+
+
+def one_line(text: str) -> str:
+    r"""Text that may quote a file or a name, fit for a terminal: no control characters, and an end in sight.
+
+    >>> print(one_line("two\nlines, \x1b[31mred"))
+    two\nlines, \x1b[31mred
+    """
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

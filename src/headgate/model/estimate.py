@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from headgate.model.columns import Bools, Floats, Ints, float_column, read_only
 from headgate.model.dataflow import Dataflow
+from headgate.model.errors import InputError
 from headgate.model.observation import Observation, Rates
 from headgate.model.reasons import (
     IdleInstances,
@@ -62,6 +63,11 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
         known = np.zeros(size, np.bool_)
         columns = np.zeros((4, size))
         for id, given in rates.items():
+            if not (isinstance(given, tuple | list) and len(given) in (2, 4)):
+                raise InputError(
+                    f'rates of operator "{id}" are {given!r}; give (true processing, true output), '
+                    "or these and the two observed ones"
+                )
             at_position = dataflow.position(id)
             known[at_position] = True
             columns[:, at_position] = (*given, *given[:2])[:4]
@@ -91,6 +97,9 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
     `missing` is about instances that did not report or reported no number, `idle` about those that processed
     nothing while their siblings did.
     """
+    for name, value in (("missing", missing), ("idle", idle)):
+        if value not in ("infer", "zero"):
+            raise InputError(f'{name} is "{value}"; give infer or zero')
     flow, operator, columns = observation.dataflow, observation.operator, observation.rates
     size = len(flow.operators)
     no_number, still = _silent_rows(flow, operator, columns)
@@ -113,21 +122,31 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
     stand_for, stand_in = (counted + inferred)[scaled].astype(np.float64), counted[scaled].astype(np.float64)
 
     def total(column: Floats) -> Floats:
-        if left_out.size:
+        if left_out.size or not np.isfinite(column).all():
             column = np.where(np.isfinite(column), column, 0.0)
             column[left_out] = 0.0
         summed = np.zeros(size)
-        summed[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
-        summed[scaled] = summed[scaled] * stand_for / stand_in
-        return read_only(summed)
+        with np.errstate(over="ignore"):
+            summed[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
+            summed[scaled] *= stand_for / stand_in
+        return summed
 
-    estimated = Estimate(
-        flow,
-        read_only(known),
+    totals = [
         total(columns.true_processing),
         total(columns.true_output),
         total(columns.observed_processing),
         total(columns.observed_output),
+    ]
+    # Rates whose sum is beyond a float are no measurement either.
+    known &= np.isfinite(totals).all(axis=0)
+    p, o, seen_p, seen_o = (read_only(np.where(known, column, 0.0)) for column in totals)
+    estimated = Estimate(
+        flow,
+        read_only(known),
+        p,
+        o,
+        seen_p,
+        seen_o,
         # One for each number read, one for each addition, two for scaling.
         roundings=read_only(counted + 3),
         at=observation.at,

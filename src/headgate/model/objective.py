@@ -4,6 +4,8 @@ import msgspec
 
 from headgate.model.errors import InputError
 
+MOST_HEADROOM = 1_000_000
+
 
 class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
     """Process records as fast as they arrive, with `headroom` more than the bare need (0.2: a fifth more).
@@ -15,5 +17,7 @@ class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
 
     def __post_init__(self) -> None:
         """Refuse what is no headroom."""
-        if not 0.0 <= self.headroom < float("inf"):
-            raise InputError(f"headroom (--factor) is {self.headroom}; give a number from 0 up, such as 0.2")
+        if not (isinstance(self.headroom, int | float) and 0.0 <= self.headroom <= MOST_HEADROOM):
+            raise InputError(
+                f"headroom (--factor) is {self.headroom}; give a number from 0 to {MOST_HEADROOM:,}, such as 0.2"
+            )

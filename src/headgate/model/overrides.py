@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headgate.model.columns import read_only
 from headgate.model.errors import InputError
 from headgate.model.estimate import Estimate
-from headgate.model.reasons import OutputRateGiven, ProcessingRateGiven, Reason
+from headgate.model.reasons import OutputRateGiven, ProcessingRateGiven, RateWithoutEffect, Reason
 
 OBSERVED: Final = -1.0
 """In place of a rate: the operator does not wait, so what was observed is what it can do."""
@@ -32,6 +32,8 @@ def with_output_rates(estimate: Estimate, per_instance: Mapping[str, float]) -> 
         _check("source rate", id, rate)
         is_source = bool(flow.is_source[at])
         if rate == OBSERVED:
+            if not known[at]:
+                continue  # nothing was observed either
             output[at] = estimate.observed_output[at]
         else:
             output[at] = rate * flow.instances[at]
@@ -55,9 +57,14 @@ def with_processing_rates(
     for id, rate in per_instance.items():
         at = flow.position(id)
         _check("operator rate", id, rate)
+        if flow.is_source[at]:
+            reasons.append(RateWithoutEffect(id))
+            continue
+        if rate == 0:
+            raise InputError(f'operator rate of operator "{id}" is 0; give what it can do at most, above 0')
         measured = float(processing[at])
         limit = float(estimate.observed_processing[at] if rate == OBSERVED else rate * flow.instances[at])
-        if not known[at] or flow.is_source[at] or (measured <= limit and rate != OBSERVED) or measured == limit:
+        if not known[at] or measured == limit or (measured < limit and rate != OBSERVED):
             continue
         processing[at] = limit
         known[at] = limit > 0

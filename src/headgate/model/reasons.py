@@ -17,15 +17,21 @@ def number(value: float) -> str:
     >>> number(1234567.891), number(2.5), number(0.000123), number(3.0)
     ('1,234,568', '2.5', '0.000123', '3')
     """
-    if value == int(value) and abs(value) < 1e15:
+    if not abs(value) < 1e15:
+        return f"{value:.4g}"
+    if value == int(value):
         return f"{int(value):,}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 
 
+def _plural(count: float) -> str:
+    return "instance" if count == 1 else "instances"
+
+
 def _instances(count: int) -> str:
-    return f"{count:,} instance" + ("" if count == 1 else "s")
+    return f"{count:,} {_plural(count)}"
 
 
 class _Reason(msgspec.Struct, frozen=True, tag_field="kind"):
@@ -58,8 +64,8 @@ class Bottleneck(_Limit, frozen=True, tag="bottleneck"):
 
     def __str__(self) -> str:
         return (
-            f"{self.operator} is the bottleneck: it needs {number(self.need)} instances and has {self.now:,}, "
-            f"so the dataflow runs at {number(100 * self.now / self.need)} % of its input"
+            f"{self.operator} is the bottleneck: it needs {number(self.need)} {_plural(self.need)} "
+            f"and has {self.now:,}, so the dataflow runs at {number(100 * self.now / self.need)} % of its input"
         )
 
 
@@ -79,10 +85,7 @@ class BeyondCounting(_Limit, frozen=True, tag="beyond-counting"):
     limit: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.operator} would need more than {self.limit:,} instances; "
-            "its true rate is too small to be real, check the measurement or set --max"
-        )
+        return f"{self.operator} would need more than {self.limit:,} instances; check the rates, or set a maximum"
 
 
 class RaisedToBound(_Limit, frozen=True, tag="raised-to-bound"):
@@ -93,7 +96,7 @@ class RaisedToBound(_Limit, frozen=True, tag="raised-to-bound"):
     bound: int
 
     def __str__(self) -> str:
-        return f"{self.operator} needs {self.asked:,}, raised to its minimum of {self.bound:,}"
+        return f"{self.operator}: {self.asked:,} raised to its minimum of {self.bound:,}"
 
 
 class LoweredToBound(_Limit, frozen=True, tag="lowered-to-bound"):
@@ -104,7 +107,7 @@ class LoweredToBound(_Limit, frozen=True, tag="lowered-to-bound"):
     bound: int
 
     def __str__(self) -> str:
-        return f"{self.operator} needs {self.asked:,}, lowered to its maximum of {self.bound:,}"
+        return f"{self.operator}: {self.asked:,} lowered to its maximum of {self.bound:,}"
 
 
 class TotalLimited(_Limit, frozen=True, tag="total-limited"):
@@ -118,6 +121,33 @@ class TotalLimited(_Limit, frozen=True, tag="total-limited"):
         return (
             f"all operators together need {self.asked:,}, the limit is {self.limit:,}: spread so that the slowest "
             f"is as fast as it can be, which carries {number(100 * self.share)} % of the input"
+        )
+
+
+class PoolTooSmall(_Limit, frozen=True, tag="pool-too-small"):
+    """All operators share one pool of workers, and it is smaller than they need together."""
+
+    workers: int
+    need: float
+
+    def __str__(self) -> str:
+        return (
+            f"all operators together need {number(self.need)} workers and share {self.workers:,}, "
+            f"so the dataflow runs at {number(100 * self.workers / self.need)} % of its input"
+        )
+
+
+class WorkersLimited(_Limit, frozen=True, tag="workers-limited"):
+    """The pool may not have as many workers as are needed."""
+
+    asked: int
+    limit: int
+    need: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.asked:,} workers lowered to the limit of {self.limit:,}, "
+            f"which carries {number(min(100.0, 100 * self.limit / self.need))} % of the input"
         )
 
 
@@ -162,7 +192,7 @@ class InstancesCountedAsZero(_Assumption, frozen=True, tag="instances-counted-as
     def __str__(self) -> str:
         return (
             f"{self.operator}: {self.reported:,} of {_instances(self.instances)} gave usable rates; "
-            "the others count as zero, which inflates the answer (--missing infer does not)"
+            "the others count as zero, which inflates the answer (--missing infer and --idle infer do not)"
         )
 
 
@@ -226,7 +256,7 @@ class DemandIncomplete(_Assumption, frozen=True, tag="demand-incomplete"):
     because: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.operator}: what {', '.join(self.because)} sends is unknown, so it is not made smaller"
+        return f"{self.operator}: what arrives from {', '.join(self.because)} is unknown, so it is not made smaller"
 
 
 # What was ignored.
@@ -252,6 +282,15 @@ class IdleInstances(_Omission, frozen=True, tag="idle-instances"):
         return f"{self.operator}: {_instances(self.instances)} processed nothing, which says nothing about their speed"
 
 
+class RateWithoutEffect(_Omission, frozen=True, tag="rate-without-effect"):
+    """A processing rate was given for a source, which processes nothing."""
+
+    operator: str
+
+    def __str__(self) -> str:
+        return f"{self.operator} is a source: an operator rate has no effect on it, a source rate would"
+
+
 class TargetRatioUnknown(_Omission, frozen=True, tag="target-ratio-unknown"):
     """A source has a target but emitted nothing, so how far it fell short cannot be told."""
 
@@ -262,13 +301,13 @@ class TargetRatioUnknown(_Omission, frozen=True, tag="target-ratio-unknown"):
 
 
 class IncompleteObservations(_Omission, frozen=True, tag="incomplete-observations"):
-    """Later observations that not every reporting operator has yet."""
+    """Windows in which some operator that reports elsewhere is absent."""
 
     used: int
     ignored: int
 
     def __str__(self) -> str:
-        return f"{self.ignored:,} further observations lack some operator and are left out; {self.used:,} are used"
+        return f"{self.ignored:,} of {self.ignored + self.used:,} windows lack some operator and are left out"
 
 
 class ObservationsDisagree(_Omission, frozen=True, tag="observations-disagree"):
@@ -280,7 +319,8 @@ class ObservationsDisagree(_Omission, frozen=True, tag="observations-disagree"):
 
     def __str__(self) -> str:
         seen = ", ".join(map(str, self.answers))
-        return f"{self.operator}: {self.wanted} observations must agree, they say {seen}; it stays as it is"
+        there = "" if len(self.answers) == self.wanted else f" and there are {len(self.answers)}"
+        return f"{self.operator}: {self.wanted} windows must agree{there}, they say {seen}; it stays as it is"
 
 
 class Note(_Assumption, frozen=True, tag="note"):
@@ -300,6 +340,8 @@ Reason: TypeAlias = (
     | RaisedToBound
     | LoweredToBound
     | TotalLimited
+    | PoolTooSmall
+    | WorkersLimited
     | TargetRateMissed
     | InstancesInferred
     | InstancesCountedAsZero
@@ -310,6 +352,7 @@ Reason: TypeAlias = (
     | DemandIncomplete
     | RatesNotFinite
     | IdleInstances
+    | RateWithoutEffect
     | TargetRatioUnknown
     | IncompleteObservations
     | ObservationsDisagree

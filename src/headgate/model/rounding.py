@@ -29,10 +29,10 @@ def whole_instances(need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, 
     ([1, 3, 0], [True, False, False])
     """
     up = np.ceil(need)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         below = up - 1
         excess = need - below
-        forgiven = (excess <= _NEAR * need) & (below >= 1)
+        forgiven = (excess <= _NEAR * need) & (below >= 1) & (need <= MAX_INSTANCES)
         if forgiven.any():
             # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
             forgiven &= excess <= 2 * _UNIT * roundings() * need

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from headgate.model.bounds import Bounds, bounded
 from headgate.model.combination import Combination, combined
+from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError, PolicyError
 from headgate.model.estimate import Estimate, Silence, estimate
 from headgate.model.objective import KeepUp
 from headgate.model.observation import Observation
-from headgate.model.reasons import Bottleneck
+from headgate.model.reasons import Bottleneck, PoolTooSmall
+from headgate.policies.foreign import checked_decision, in_one_line
 from headgate.policies.protocol import Policy
 from headgate.policies.registry import policy as policy_by_name
 
@@ -41,50 +45,47 @@ def decide(
         observations = [observations]
     if not observations:
         raise InputError("there are no observations to decide on; give at least one")
+    for one in observations:
+        if not isinstance(one, Observation | Estimate):
+            raise InputError(f"{type(one).__name__} is no observation; give an Observation or an Estimate")
+        if one.dataflow != observations[0].dataflow:
+            raise InputError("the observations are of different dataflows; decide on each dataflow by itself")
     seen = [one if isinstance(one, Estimate) else estimate(one, missing=missing, idle=idle) for one in observations]
     chosen = policy_by_name(policy) if isinstance(policy, str) else policy
+    if isinstance(chosen, type):
+        raise InputError(f"policy is the class {chosen.__name__}; give an instance of it: {chosen.__name__}()")
     how = Combination.parse(combine) if isinstance(combine, str) else combine
-    return finished(combined(decisions(chosen, seen, objective), how), bounds, seen[-1])
+    return finished(combined(decisions(chosen, seen, objective), how), bounds, seen[-1].dataflow)
 
 
 def decisions(policy: Policy, estimates: Iterable[Estimate], objective: KeepUp) -> list[Decision]:
     """Ask a policy about one estimate after the other, handing on what it remembers."""
-    memory, answers = policy.start(), []
-    for one in estimates:
-        try:
+    answers: list[Decision] = []
+    try:
+        memory = policy.start()
+        for one in estimates:
             returned = policy.decide(memory, one, objective, one.at)
-        except InputError:
-            raise
-        except Exception as error:
-            raise PolicyError(f"policy {policy.name} failed: {_in_one_line(error)}") from error
-        if not (isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], Decision)):
-            raise PolicyError(f"policy {policy.name} returned {type(returned).__name__}; return (memory, Decision)")
-        memory, decision = returned
-        answers.append(decision)
+            if not (isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], Decision)):
+                raise PolicyError(f"policy {policy.name} returned {type(returned).__name__}; return (memory, Decision)")
+            memory, decision = returned
+            answers.append(checked_decision(decision, one.dataflow))
+    except (InputError, PolicyError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise PolicyError(f"policy {policy.name} failed: {in_one_line(error)}") from error
     return answers
 
 
-def _in_one_line(error: Exception) -> str:
-    """What went wrong and on which line of whose file: policies are often someone else's."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    where = "" if at is None else f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})"
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}{where}"
-
-
-def finished(decision: Decision, bounds: Bounds, seen: Estimate) -> Decision:
-    """Within bounds, and with the bottleneck named first."""
-    bounds.check(seen.dataflow)
+def finished(decision: Decision, bounds: Bounds, dataflow: Dataflow) -> Decision:
+    """Within bounds, and with what limits the dataflow named first."""
+    bounds.check(dataflow)
     within = bounded(decision, bounds)
     worst = within.bottleneck
-    if worst is None or worst.need is None:
-        return within
-    return Decision(
-        within.policy,
-        within.sizings,
-        (Bottleneck(worst.operator, worst.now, worst.need), *within.reasons),
-        within.workers,
-        within.at,
-    )
+    if within.workers_need is not None:
+        pool = int(dataflow.instances.max())
+        limits: Bottleneck | PoolTooSmall | None = (
+            PoolTooSmall(pool, within.workers_need) if within.workers_need > pool * (1 + 1e-9) else None
+        )
+    else:
+        limits = Bottleneck(worst.operator, worst.now, worst.need) if worst and worst.need is not None else None
+    return within if limits is None else replace(within, reasons=(limits, *within.reasons))

@@ -63,7 +63,7 @@ class Ds2(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         """Refuse a threshold that every source would pass."""
         if self.threshold is not None and not self.threshold >= 1.0:
-            raise InputError(f"threshold is {self.threshold}; give a target-rate ratio of 1 or more")
+            raise InputError(f"threshold (--threshold) is {self.threshold}; give a target-rate ratio of 1 or more")
 
     @property
     def name(self) -> str:
@@ -80,7 +80,8 @@ class Ds2(msgspec.Struct, frozen=True):
         flows, unknown_inputs = _propagate(estimate), _unknown_inputs(estimate)
         incomplete = np.array(list(map(bool, unknown_inputs)))
         sized = estimate.known & ~flow.is_source
-        wanted = flows.need * (1.0 + objective.headroom)
+        with np.errstate(over="ignore"):
+            wanted = flows.need * (1.0 + objective.headroom)
         # Three for the headroom: reading it, adding one, multiplying.
         enough, forgiven = self._whole(wanted, lambda: _roundings(estimate) + 3)
         # What has no demand keeps one instance; what is not known, or not all of it, is not made smaller.
@@ -101,6 +102,7 @@ class Ds2(msgspec.Struct, frozen=True):
             _sizings(estimate, flows, answers, incomplete),
             (*estimate.reasons, *reasons),
             workers=self._workers(wanted[sized], estimate, bool((incomplete | ~estimate.known).any())),
+            workers_need=_finite(float(flows.need[sized].sum())) if self.shared_workers else None,
             at=estimate.at,
         )
 
@@ -131,7 +133,8 @@ class Ds2(msgspec.Struct, frozen=True):
         """A pool that all operators share needs the sum of what each needs."""
         if not self.shared_workers:
             return None
-        total = np.array([wanted.sum()])
+        with np.errstate(over="ignore"):
+            total = np.array([wanted.sum()])
         workers, _ = self._whole(total, lambda: np.array([_roundings(estimate).max() + wanted.size + 3]))
         present = int(estimate.dataflow.instances.max())
         return max(int(workers[0]), present if unsure else 1)
@@ -159,7 +162,8 @@ def _propagate(estimate: Estimate) -> _Flows:
     demand = is_source.astype(np.float64).tolist()
     # A capacity too small for a float is as good as none: the need comes out beyond counting, not as an error.
     least = np.nextafter(0.0, 1.0)
-    capacity = np.where(known, np.maximum(estimate.true_processing / instances, least), np.inf)
+    with np.errstate(under="ignore"):
+        capacity = np.where(known, np.maximum(estimate.true_processing / instances, least), np.inf)
     capacity[is_source] = 1.0
     true_output = np.where(known, estimate.true_output, 0.0)
     need, output = [], []
@@ -173,6 +177,10 @@ def _propagate(estimate: Estimate) -> _Flows:
         for target, share in targets:
             demand[target] += passes * share
     return _Flows(np.where(is_source, 0.0, need), np.where(is_source, 0.0, demand), np.array(output))
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _roundings(estimate: Estimate) -> Ints:
@@ -228,8 +236,10 @@ def _sizings(estimate: Estimate, flows: _Flows, answers: Ints, incomplete: Bools
     flow, known, source = estimate.dataflow, estimate.known, estimate.dataflow.is_source
     rate = np.where(source, estimate.true_output, estimate.true_processing)
     observed = np.where(source, estimate.observed_output, estimate.observed_processing)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         utilisation = observed / rate
+    # A source whose rate was given may never have been observed at all.
+    measured = known & ~(source & (observed == 0))
 
     def column(values: Floats, shown: Bools) -> list[float | None]:
         cells: list[float | None] = values.tolist()
@@ -247,7 +257,7 @@ def _sizings(estimate: Estimate, flows: _Flows, answers: Ints, incomplete: Bools
             column(rate, known),
             column(flows.demand, ~source & ~incomplete),
             column(flows.output, known),
-            column(utilisation, known),
+            column(utilisation, measured),
             source.tolist(),
         )
     )

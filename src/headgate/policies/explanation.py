@@ -1,5 +1,7 @@
 """The arithmetic behind one operator's answer, in words and numbers."""
 
+import math
+
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision, Sizing
 from headgate.model.objective import KeepUp
@@ -15,14 +17,7 @@ def explained(decision: Decision, dataflow: Dataflow, objective: KeepUp, operato
     else:
         lines += _demand(decision, dataflow, sizing)
         lines += _need(sizing, objective)
-    lines += [f"  {reason.aspect:<9} {reason}" for reason in decision.reasons if _concerns(reason, operator)]
     return lines
-
-
-def _concerns(reason: object, operator: str) -> bool:
-    return operator in (getattr(reason, "operator", None), getattr(reason, "source", None)) or not hasattr(
-        reason, "operator"
-    )
 
 
 def _source(sizing: Sizing) -> list[str]:
@@ -31,36 +26,40 @@ def _source(sizing: Sizing) -> list[str]:
 
 
 def _demand(decision: Decision, dataflow: Dataflow, sizing: Sizing) -> list[str]:
-    target = dataflow.position(sizing.operator)
-    terms = []
-    for up in dataflow.incoming[target]:
-        id = dataflow.operators[up].id
-        share = dict(dataflow.outgoing[up]).get(target, 0.0)
-        output = decision.sizing(id).output
-        amount = "unknown" if output is None else number(output)
-        terms.append(f"{amount} from {id}" if share == 1 else f"{number(share)} of {amount} from {id}")
     if sizing.demand is None:
-        return []
-    total = f" = {number(sizing.demand)}" if len(terms) > 1 else ""
-    return [f"  demand    {' + '.join(terms)}{total} records/s, when everything upstream keeps up"]
+        return ["  demand    not known: not everything that arrives was measured"]
+    target = dataflow.position(sizing.operator)
+    terms, total = [], 0.0
+    for up in dataflow.incoming[target]:
+        share = dict(dataflow.outgoing[up]).get(target, 0.0)
+        output = decision.sizing(dataflow.ids[up]).output or 0.0
+        part = number(output) if share == 1 else f"{number(share)} x {number(output)}"
+        terms.append(f"{part} from {dataflow.ids[up]}")
+        total += share * output
+    if abs(total - sizing.demand) > 1e-9 * total:
+        # Combined from several windows, upstream operators may come from another one.
+        return [f"  demand    {number(sizing.demand)} records/s in the window this answer is from"]
+    equals = f" = {number(sizing.demand)}" if len(terms) > 1 else ""
+    return [f"  demand    records/s: {' + '.join(terms)}{equals}, when everything upstream keeps up"]
 
 
 def _need(sizing: Sizing, objective: KeepUp) -> list[str]:
     if sizing.need is None or sizing.true_rate is None or sizing.demand is None:
-        return []
+        return [f"  answer    {sizing.instances:,}; the reasons say why"]
     each = sizing.true_rate / sizing.now
     over = "1 instance" if sizing.now == 1 else f"{sizing.now:,} instances"
     lines = [
         f"  capacity  {number(sizing.true_rate)} records/s of useful time over {over} = {number(each)} each",
-        f"  need      {number(sizing.demand)} / {number(each)} = {number(sizing.need)} instances",
+        f"  need      {number(sizing.demand)} / {number(each)} = {number(sizing.need)}",
     ]
+    wanted = sizing.need * (1 + objective.headroom)
     if objective.headroom:
-        wanted = sizing.need * (1 + objective.headroom)
         lines.append(f"  headroom  {number(sizing.need)} x {number(1 + objective.headroom)} = {number(wanted)}")
-    lines.append(f"  answer    {sizing.instances:,}, the whole instances that cover it")
-    if sizing.output:
-        selectivity = sizing.output / sizing.demand if sizing.demand else 0.0
-        lines.append(
-            f"  passes on {number(sizing.output)} records/s, {number(selectivity)} for each record that arrives"
-        )
+    if wanted <= sizing.instances * (1 + 1e-9) and sizing.instances < wanted + 1:
+        lines.append(f"  answer    {sizing.instances:,}, the whole instances that cover it")
+    else:
+        lines.append(f"  answer    {sizing.instances:,} instead of {math.ceil(wanted):,}; the reasons say why")
+    if sizing.output and sizing.demand:
+        ratio = sizing.output / sizing.demand
+        lines.append(f"  passes on {number(sizing.output)} records/s, {number(ratio)} for each record that arrives")
     return lines

@@ -1,14 +1,14 @@
 """Which part of an operator's output takes which edge: `source,target,share`. Ours, not the original's."""
 
 from headgate.formats.ds2.lines import content_lines, read_bytes
-from headgate.model.dataflow import Dataflow, Edge
-from headgate.model.errors import did_you_mean
+from headgate.model.dataflow import Dataflow
+from headgate.model.errors import InputError, did_you_mean
 
 
 def read_edge_shares(path: str, dataflow: Dataflow) -> Dataflow:
     """The dataflow with shares on the edges named; the others keep the whole output."""
-    edges = {(edge.source, edge.target): edge for edge in dataflow.edges}
-    given: set[tuple[str, str]] = set()
+    edges = {(edge.source, edge.target) for edge in dataflow.edges}
+    shares: dict[tuple[str, str], float] = {}
     for place, text in content_lines(path, read_bytes(path)):
         source, target, number = place.fields(text, ("source", "target", "share"))
         if (source, target) not in edges:
@@ -17,8 +17,9 @@ def read_edge_shares(path: str, dataflow: Dataflow) -> Dataflow:
         share = place.number("share", number)
         if not 0 <= share < float("inf"):
             place.refuse(f'share "{number}" is not usable; give a number from 0 up, such as 0.5')
-        if (source, target) in given:
+        if (source, target) in shares:
             place.refuse(f"edge {source} -> {target} is given twice; keep one line")
-        given.add((source, target))
-        edges[source, target] = Edge(source, target, share)
-    return Dataflow(dataflow.operators, edges.values())
+        shares[source, target] = share
+    if not shares:
+        raise InputError(f"{path}: no shares; give one a line as source,target,share")
+    return dataflow.with_shares(shares)

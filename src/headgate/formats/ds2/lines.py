@@ -12,6 +12,8 @@ import msgspec
 
 from headgate.model.errors import InputError
 
+_MOST_DIGITS = 40
+
 
 class Place(msgspec.Struct, frozen=True, gc=False):
     """A line of a file."""
@@ -32,19 +34,21 @@ class Place(msgspec.Struct, frozen=True, gc=False):
             except csv.Error as error:
                 self.refuse(f"{error}; check the quotes")
         if len(found) != len(names):
-            self.refuse(f"{len(found)} fields, {len(names)} expected: {','.join(names)}")
+            fields = "1 field" if len(found) == 1 else f"{len(found)} fields"
+            self.refuse(f"{fields}, {len(names)} expected: {','.join(names)}")
         return [field.strip() for field in found]
 
-    def whole_number(self, what: str, text: str, *, most: int = 2**63 - 1) -> int:
-        """A whole number from 0 up."""
-        if not (text.isascii() and text.isdigit()) or (value := int(text)) > most:
-            self.refuse(f'{what} "{text}" is not a whole number from 0 to {most}')
-        return value
+    def whole_number(self, what: str, text: str, *, least: int = 0, most: int = 2**63 - 1) -> int:
+        """A whole number in a range."""
+        if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS) or not least <= int(text) <= most:
+            self.refuse(f'{what} "{text}" is not a whole number from {least} to {most}')
+        return int(text)
 
     def number(self, what: str, text: str) -> float:
         """Any number, NaN and infinity included."""
         try:
-            return float(text)
+            # Python alone would also take 4_00 and digits of other scripts.
+            return float(text if text.isascii() and "_" not in text else "")
         except ValueError:
             self.refuse(f'{what} "{text}" is not a number')
 
@@ -60,7 +64,7 @@ def read_bytes(path: str) -> bytes:
 
 def cannot_read(path: str, error: OSError) -> InputError:
     """The same words for every file that cannot be opened."""
-    return InputError(f"{path}: cannot be read ({error.strerror or error}); check the path")
+    return InputError(f"{path or 'an empty path'}: cannot be read ({error.strerror or error}); check the path")
 
 
 def content_lines(path: str, data: bytes, first_line: int = 1) -> Iterator[tuple[Place, str]]:

@@ -21,4 +21,6 @@ def read_rate_overrides(path: str, dataflow: Dataflow) -> dict[str, float]:
         if id in rates:
             place.refuse(f'operator "{id}" is given twice; keep one line')
         rates[id] = rate
+    if not rates:
+        raise InputError(f"{path}: no rates; give one a line as operator,rate_per_instance")
     return rates

@@ -39,8 +39,8 @@ _RATES = FIELDS[4:]
 _LATEST = 2**64 - 1
 
 
-def read_rates_log(path: str, dataflow: Dataflow) -> RatesLog:
-    """The observations in a rates log."""
+def read_rates_log(path: str, dataflow: Dataflow, *, by_rank: bool = False) -> RatesLog:
+    """The observations in a rates log; `by_rank` numbers windows as the original does (see `windows.py`)."""
     labels: dict[str, int] = {}
     columns = _Columns()
     with Pieces(path) as pieces:
@@ -49,7 +49,7 @@ def read_rates_log(path: str, dataflow: Dataflow) -> RatesLog:
             numbers = [labels.setdefault(label, len(labels)) for label in rows.labels]
             columns.append(rows, np.array(numbers, np.int32)[rows.instance], pieces.progress(span))
     operator, instance, start, *rates = columns.finished()
-    return in_windows(path, dataflow, operator, instance, list(labels), start, Rates(*rates))
+    return in_windows(path, dataflow, operator, instance, list(labels), start, Rates(*rates), by_rank=by_rank)
 
 
 class _Rows(NamedTuple):

@@ -20,19 +20,22 @@ from headgate.model.dataflow import Dataflow, Edge, Operator
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.observation import Rates
 
+_INTEGER = r"\d{1,20}"
+_INTEGERS = rf"{_INTEGER}(?:\s*,\s*{_INTEGER})*"
 _OPERATES = re.compile(
-    r'Operates\(OperatesEvent\s*\{\s*id:\s*(\d+),\s*addr:\s*\[([\d,\s]+)\],\s*name:\s*"((?:[^"\\]|\\.)*)"'
+    rf'Operates\(OperatesEvent\s*\{{\s*id:\s*({_INTEGER}),\s*addr:\s*\[({_INTEGERS})\],\s*name:\s*"((?:[^"\\]|\\.)*)"'
 )
 _CHANNELS = re.compile(
-    r"Channels\(ChannelsEvent\s*\{\s*id:\s*\d+,\s*scope_addr:\s*\[([\d,\s]*)\],"
-    r"\s*source:\s*\((\d+),[^)]*\),\s*target:\s*\((\d+),"
+    rf"Channels\(ChannelsEvent\s*\{{\s*id:\s*{_INTEGER},\s*scope_addr:\s*\[({_INTEGERS})\],"
+    rf"\s*source:\s*\(({_INTEGER}),[^)]*\),\s*target:\s*\(({_INTEGER}),[^)]*\)"
 )
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|NaN|nan|inf|Infinity)"
 _RATES = re.compile(
-    r"replayed converted:\s*(\d+)\s*\(Rates\(Op\((\d+),\s*(\d+)\)\),\s*"
+    rf"replayed converted:\s*({_INTEGER})\s*\(Rates\(Op\(({_INTEGER}),\s*({_INTEGER})\)\),\s*"
     rf"\(({_NUMBER}),\s*({_NUMBER}),\s*({_NUMBER}),\s*({_NUMBER})\)\)"
 )
 _RATES_HEAD = re.compile(r"replayed converted:.*Rates\(")
+_TOPOLOGY_HEAD = re.compile(r"(Operates|Channels)\(")
 
 _Address = tuple[int, ...]
 
@@ -51,6 +54,8 @@ def read_timely_topology(path: str) -> Dataflow:
             by_address[address] = found[1]
         elif found := _CHANNELS.search(text):
             channels.append((_address(found[1]), int(found[2]), int(found[3]), place))
+        elif found := _TOPOLOGY_HEAD.search(text):
+            place.refuse(f"a line of {found[1]} that cannot be read; is it cut off?")
     counts = {id: len(seen) for id, seen in workers.items()}
     if not counts:
         raise InputError(f'{path}: no Timely operators; expected lines with "Operates(OperatesEvent {{ … }})"')
@@ -60,6 +65,8 @@ def read_timely_topology(path: str) -> Dataflow:
             raise InputError(
                 f'{path}: operator {id} "{names[id]}" is logged by {count} of {most} workers; log all of them'
             )
+    if len(counts) > 1 and not channels:
+        raise InputError(f'{path}: no channels between its operators; log "Channels(ChannelsEvent {{ … }})" too')
     edges: list[tuple[Edge, Place]] = []
     for scope, source, target, place in channels:
         for end in (source, target):
@@ -72,8 +79,8 @@ def read_timely_topology(path: str) -> Dataflow:
     return placed_dataflow(path, (Operator(id, most, names[id]) for id in counts), edges)
 
 
-def read_timely_rates(path: str, dataflow: Dataflow) -> RatesLog:
-    """The observations in a Timely log."""
+def read_timely_rates(path: str, dataflow: Dataflow, *, by_rank: bool = False) -> RatesLog:
+    """The observations in a Timely log; `by_rank` numbers windows as the original does (see `windows.py`)."""
     operator, worker, start = [], [], []
     rates: list[tuple[float, ...]] = []
     for place, text in content_lines(path, read_bytes(path)):
@@ -104,8 +111,9 @@ def read_timely_rates(path: str, dataflow: Dataflow) -> RatesLog:
         list(labels),
         np.array(start, np.uint64),
         Rates(*columns),
+        by_rank=by_rank,
     )
 
 
 def _address(text: str) -> _Address:
-    return tuple(int(part) for part in text.split(",") if part.strip())
+    return tuple(map(int, text.split(",")))

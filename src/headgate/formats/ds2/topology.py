@@ -42,9 +42,6 @@ def placed_dataflow(path: str, operators: Iterable[Operator], edges: Sequence[tu
 
 
 def _operator(place: Place, id: str, name: str, instances: str) -> Operator:
-    count = place.whole_number(f'instances of operator "{id}"', instances, most=MAX_INSTANCES)
     if not id:
         place.refuse("an operator has an empty id; give it one")
-    if count == 0:
-        place.refuse(f'operator "{id}" has 0 instances; give at least 1')
-    return Operator(id, count, name)
+    return Operator(id, place.whole_number(f'operator "{id}": instances', instances, least=1, most=MAX_INSTANCES), name)

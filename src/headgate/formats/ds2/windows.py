@@ -1,8 +1,11 @@
-"""Rows of a rates log, grouped into observations the way DS2 numbers its windows.
+"""Rows of a rates log, grouped into observations, by which rows are of the same window.
 
-Instances stamp their windows each by their own clock, so equal windows carry different times. DS2 therefore orders
-the rows of each instance by time and numbers them 0, 1, 2, …; rows with the same number are one observation. A
-number that some reporting operator has not reached is an observation still under way and is left out.
+Where instances share their window starts, rows with the same start are one window. Where each instance stamps its
+windows by its own clock (as DS2's instrumentation of Flink does), equal windows carry different times; then the rows
+of each instance are numbered 0, 1, 2, … by time, and rows with the same number are one window. The original always
+does the latter, which shifts all windows of an instance that missed one; `by_rank` asks for that.
+
+A window that lacks some operator which reports in others is still under way, or damaged, and is left out.
 """
 
 from collections.abc import Iterator
@@ -33,6 +36,8 @@ def in_windows(
     labels: list[str],
     start: npt.NDArray[np.uint64],
     rates: Rates,
+    *,
+    by_rank: bool = False,
 ) -> RatesLog:
     """Group rows into observations. `instance` holds positions in `labels`."""
     if operator.size == 0:
@@ -45,17 +50,40 @@ def in_windows(
     order = np.lexsort((start, key))
     key, operator, instance, start = key[order], operator[order], instance[order], start[order]
     rates = rates.taken(order)
-    number = _window_numbers(key)
-    reached = np.zeros(len(dataflow.operators), np.int64)
-    np.maximum.at(reached, operator, number + 1)
-    complete, longest = int(reached[reached > 0].min()), int(reached.max())
+    window = _ranks(key)
+    if not by_rank:
+        starts, shared = np.unique(start, return_inverse=True)
+        if starts.size <= window.max() + 1:
+            window = shared
+            _refuse_repeats(path, dataflow, labels, key, start)
+    complete = _complete_windows(operator, window)
     observations = tuple(
         _observation(path, dataflow, operator[rows], instance[rows], start[rows], rates.taken(rows))
-        for rows in _rows_by_window(number, complete)
+        for rows in _rows_by_window(window, complete)
     )
-    if longest == complete:
-        return RatesLog(observations)
-    return RatesLog(observations, (IncompleteObservations(complete, longest - complete),))
+    left_out = int(window.max()) + 1 - len(complete)
+    return RatesLog(observations, (IncompleteObservations(len(complete), left_out),) if left_out else ())
+
+
+def _complete_windows(operator: npt.NDArray[np.int32], window: Ints) -> list[int]:
+    """Windows in which every operator that reports at all has a row; if there are none, all of them."""
+    windows = int(window.max()) + 1
+    pairs = np.unique(operator.astype(np.int64) * windows + window)
+    operators_of = np.bincount(pairs % windows, minlength=windows)
+    complete = np.flatnonzero(operators_of == np.unique(operator).size)
+    return (complete if complete.size else np.arange(windows)).tolist()
+
+
+def _refuse_repeats(path: str, dataflow: Dataflow, labels: list[str], key: Ints, start: npt.NDArray[np.uint64]) -> None:
+    same = (key[1:] == key[:-1]) & (start[1:] == start[:-1])
+    if same.any():
+        row = int(np.argmax(same))
+        operator, label = divmod(int(key[row]), len(labels))
+        name = sorted(labels, key=_by_length)[label]
+        raise InputError(
+            f'{path}: operator "{dataflow.ids[operator]}", instance {name} reports window {start[row]} twice; '
+            "keep one line"
+        )
 
 
 def _observation(
@@ -73,22 +101,27 @@ def _observation(
         raise InputError(f"{path}: {error}") from None
 
 
-def _rows_by_window(number: Ints, windows: int) -> Iterator[npt.NDArray[np.intp]]:
-    by_window = np.argsort(number, kind="stable")
-    cuts = np.searchsorted(number[by_window], np.arange(windows + 1))
-    for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        yield by_window[first:last]
+def _rows_by_window(window: Ints, wanted: list[int]) -> Iterator[npt.NDArray[np.intp]]:
+    by_window = np.argsort(window, kind="stable")
+    cuts = np.searchsorted(window[by_window], np.arange(int(window.max()) + 2))
+    for one in wanted:
+        yield by_window[cuts[one] : cuts[one + 1]]
+
+
+def _by_length(label: str) -> tuple[int, str]:
+    """So that 2 comes before 10."""
+    return len(label), label
 
 
 def _canonical(labels: list[str]) -> npt.NDArray[np.int32]:
     """Position in `labels` -> place in an order that does not depend on which was read first."""
-    ranked = sorted(range(len(labels)), key=lambda at: (len(labels[at]), labels[at]))
+    ranked = sorted(range(len(labels)), key=lambda at: _by_length(labels[at]))
     places = np.empty(len(labels), np.int32)
     places[ranked] = np.arange(len(labels), dtype=np.int32)
     return places
 
 
-def _window_numbers(key: Ints) -> Ints:
+def _ranks(key: Ints) -> Ints:
     """Per row, its place among the rows with its key; rows with one key stand together, by time."""
     rows = np.arange(key.size)
     first_of_key = np.zeros(key.size, np.int64)
