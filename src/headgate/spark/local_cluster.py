@@ -100,11 +100,13 @@ class LocalCluster:
         memory: str = "1g",
         conf: dict[str, str] | None = None,
     ) -> "SparkSession":
-        """A Spark session on this cluster with so many executors of so many cores.
+        """A Spark session on this cluster with so many executors of so many cores; returns when they are there.
 
         The standalone master fills an application up to `spark.cores.max`, so that is what fixes the number.
         """
         from pyspark.sql import SparkSession  # noqa: PLC0415 - a cluster may be used from another process
+
+        from headgate.spark.internals import registered_executors  # noqa: PLC0415
 
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -120,7 +122,17 @@ class LocalCluster:
         builder = SparkSession.builder.master(self.url).appName(name)
         for key, value in settings.items():
             builder = builder.config(key, value)
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+        deadline = time.monotonic() + _START_LIMIT
+        while (there := registered_executors(session)) < executors:
+            if time.monotonic() > deadline:
+                session.stop()
+                raise InputError(
+                    f"{there} of {executors} executors came within {_START_LIMIT:.0f} s; does the cluster have "
+                    f"{executors * cores} slots, and {memory} for each executor? Its logs are in {self.folder}"
+                )
+            time.sleep(0.05)
+        return session
 
     def _spawn(self, name: str, main_class: str, arguments: list[str], ready: str) -> str:
         """Start one supervised JVM and wait for the line in its log that says it is ready."""
