@@ -34,7 +34,7 @@ bench-decide: $(READY) ## time and memory of `headgate decide` beside pyarrow re
 	$(BIN)/python benchmarks/decide.py
 
 clean: ## forget the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache benchmarks/results
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -163,7 +163,7 @@ def run(given: argparse.Namespace) -> int:
     how = ("all" if as_original else "last") if given.combine is None else given.combine
     combination = None if how == "all" else Combination.parse(how)
     if ":" in given.policy:
-        sys.path.insert(0, os.getcwd())  # a policy of one's own lives where one is
+        sys.path.append(os.getcwd())  # a policy of one's own lives where one is
     chosen = policy(given.policy, **_settings(given))
     flow, log = _read(given, as_original)
     explained_operator = _named_operator(given.explain, flow)

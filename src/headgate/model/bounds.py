@@ -66,7 +66,8 @@ def _bounded_pool(decision: Decision, bounds: Bounds) -> Decision:
 
 
 def _bounded_operators(decision: Decision, bounds: Bounds) -> Decision:
-    sized = [s for s in decision.sizings if not s.source]
+    # By id, so that who gets the odd one of a total does not depend on the order of the topology.
+    sized = sorted((s for s in decision.sizings if not s.source), key=lambda s: s.operator)
     reasons: list[Reason] = []
     answers: dict[str, int] = {}
     for sizing in sized:

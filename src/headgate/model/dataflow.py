@@ -185,9 +185,9 @@ def _links(
                 f"edge {edge.source} -> {edge.target} has share {edge.share}; give a number from 0 up",
                 position,
             )
-        first = links.setdefault((edge.source, edge.target), edge)
-        if first is edge:
+        if (edge.source, edge.target) not in links:
             given_at.append(position)
+        first = links.setdefault((edge.source, edge.target), edge)
         if first.share != edge.share:
             raise DataflowError(
                 f"edge {edge.source} -> {edge.target} has shares {first.share:g} and {edge.share:g}; keep one",

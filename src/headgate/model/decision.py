@@ -114,11 +114,6 @@ class Decision(msgspec.Struct, frozen=True):
         return {s.operator: s.instances for s in self.sizings if not s.source}
 
     @property
-    def changes(self) -> dict[str, tuple[int, int]]:
-        """Operator -> (now, instances), where they differ."""
-        return {s.operator: (s.now, s.instances) for s in self.sizings if s.now != s.instances}
-
-    @property
     def tightest(self) -> Sizing | None:
         """The operator with the highest load, where any load is known; the first of them on a tie."""
         return max(

@@ -1,7 +1,7 @@
 """What Headgate says when it is given something it cannot use.
 
-Everything a user can cause is an `InputError` with a one-line message: what is wrong, where, and what to do.
-The command line prints that line and ends with exit code 2; nothing else in Headgate is caught and reworded.
+What a user can cause is an `InputError`, what a policy of someone's causes is a `PolicyError`; both have a one-line
+message: what is wrong, where, and what to do. The command line prints that line and ends with exit code 2.
 """
 
 from collections.abc import Iterable

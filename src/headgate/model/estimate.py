@@ -96,16 +96,20 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
 
     `missing` is about instances that did not report or reported no number, `idle` about those that processed
     nothing while their siblings did.
+
+    >>> flow = Dataflow.of({"lines": 1, "split": 2}, [("lines", "split")])
+    >>> seen = Observation.of_rates(flow, operator=["lines", "split"], instance=[0, 0], true_processing=[0, 50],
+    ...     true_output=[100, 50], observed_processing=[0, 40], observed_output=[80, 40])
+    >>> estimate(seen).true_processing.tolist()  # one of two instances reported
+    [0.0, 100.0]
     """
     for name, value in (("missing", missing), ("idle", idle)):
         if value not in ("infer", "zero"):
             raise InputError(f'{name} is "{value}"; give infer or zero')
     flow, operator, columns = observation.dataflow, observation.operator, observation.rates
-    size = len(flow.operators)
+    size, runs = len(flow.operators), observation.runs
     no_number, still = _silent_rows(flow, operator, columns)
     left_out = np.concatenate((no_number, still)) if idle == "infer" else no_number
-
-    runs = observation.runs
     reported = np.zeros(size, np.int64)
     reported[runs.operator] = runs.length
     not_finite = np.bincount(operator[no_number], minlength=size)
@@ -117,41 +121,38 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         inferred = inferred - idle_rows
     if missing == "zero":
         inferred = inferred - not_finite - (flow.instances - reported)
-    known = counted > 0
-    scaled = known & (inferred > 0)
-    stand_for, stand_in = (counted + inferred)[scaled].astype(np.float64), counted[scaled].astype(np.float64)
+    inferred = np.where(counted > 0, inferred, 0)
+    stand_for = (counted + inferred) / np.maximum(counted, 1)
 
     def total(column: Floats) -> Floats:
-        if left_out.size or not np.isfinite(column).all():
-            column = np.where(np.isfinite(column), column, 0.0)
+        finite = np.isfinite(column)
+        if left_out.size or not finite.all():
+            column = np.where(finite, column, 0.0)
             column[left_out] = 0.0
         summed = np.zeros(size)
         with np.errstate(over="ignore"):
             summed[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
-            summed[scaled] *= stand_for / stand_in
-        return summed
+            return summed * np.where(inferred > 0, stand_for, 1.0)
 
-    totals = [
-        total(columns.true_processing),
-        total(columns.true_output),
-        total(columns.observed_processing),
-        total(columns.observed_output),
-    ]
+    p, o = total(columns.true_processing), total(columns.true_output)
     # Rates whose sum is beyond a float are no measurement either.
-    known &= np.isfinite(totals).all(axis=0)
-    p, o, seen_p, seen_o = (read_only(np.where(known, column, 0.0)) for column in totals)
+    known = (counted > 0) & np.isfinite(p) & np.isfinite(o)
     estimated = Estimate(
         flow,
         read_only(known),
-        p,
-        o,
-        seen_p,
-        seen_o,
-        # One for each number read, one for each addition, two for scaling.
-        roundings=read_only(counted + 3),
+        read_only(np.where(known, p, 0.0)),
+        read_only(np.where(known, o, 0.0)),
+        read_only(_finite_or_zero(total(columns.observed_processing))),
+        read_only(_finite_or_zero(total(columns.observed_output))),
+        # One for each number read, one for each addition, two for scaling, two where counts were divided by times.
+        roundings=read_only(counted + 5),
         at=observation.at,
     )
     return estimated.because(*_silences(flow, counted, not_finite, idle_rows, inferred, idle))
+
+
+def _finite_or_zero(column: Floats) -> Floats:
+    return np.where(np.isfinite(column), column, 0.0)
 
 
 def _silent_rows(
@@ -159,20 +160,17 @@ def _silent_rows(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Rows that report no number, and rows of instances that processed nothing.
 
-    What a source processes and what a sink emits enters no formula, so it cannot spoil a row. Sums are looked at
-    first: a million rows without a NaN among them is the usual case, and a sum shows it fastest.
+    What a source processes and what a sink emits enters no formula, and observed rates only explain: they cannot
+    spoil a row. Sums are looked at first: a million rows without a NaN among them is the usual case, and a sum
+    shows it fastest.
     """
     still = np.flatnonzero(rates.true_processing == 0)
     still = still[~flow.is_source[operator[still]]]
-    columns = (rates.true_processing, rates.true_output, rates.observed_processing, rates.observed_output)
     with np.errstate(invalid="ignore", over="ignore"):
-        if all(np.isfinite(column.sum()) for column in columns):
+        if np.isfinite(rates.true_processing.sum()) and np.isfinite(rates.true_output.sum()):
             return np.empty(0, np.intp), still
-    finite = (
-        (np.isfinite(rates.true_processing) | flow.is_source[operator])
-        & (np.isfinite(rates.true_output) | flow.is_sink[operator])
-        & np.isfinite(rates.observed_processing)
-        & np.isfinite(rates.observed_output)
+    finite = (np.isfinite(rates.true_processing) | flow.is_source[operator]) & (
+        np.isfinite(rates.true_output) | flow.is_sink[operator]
     )
     return np.flatnonzero(~finite), still[finite[still]]
 

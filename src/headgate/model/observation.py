@@ -89,7 +89,7 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
     """Per row, what the engine calls the instance: numbers or text."""
     measured: Rates | Counters
     at: float = 0.0
-    """When the period began, in seconds; only the order of observations depends on it."""
+    """When the period began, in seconds: the time that policies are told."""
 
     def __post_init__(self) -> None:
         """Bring the rows into their order; refuse an instance that reports twice, or too many of them."""

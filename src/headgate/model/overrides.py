@@ -32,14 +32,22 @@ def with_output_rates(estimate: Estimate, per_instance: Mapping[str, float]) -> 
         _check("source rate", id, rate)
         is_source = bool(flow.is_source[at])
         if rate == OBSERVED:
-            if not known[at]:
+            if not known[at] and estimate.observed_output[at] == 0:
                 continue  # nothing was observed either
             output[at] = estimate.observed_output[at]
         else:
-            output[at] = rate * flow.instances[at]
-            known[at] |= is_source
+            with np.errstate(over="ignore"):
+                output[at] = rate * flow.instances[at]
+            if not np.isfinite(output[at]):
+                raise InputError(f'source rate of operator "{id}" times its instances is too large; give less')
+        known[at] |= is_source
         reasons.append(OutputRateGiven(id, float(output[at]), is_source, observed=rate == OBSERVED))
-    return replace(estimate, true_output=read_only(output), known=read_only(known)).because(*reasons)
+    return replace(
+        estimate,
+        true_output=read_only(output),
+        known=read_only(known),
+        roundings=read_only(estimate.roundings + 2),
+    ).because(*reasons)
 
 
 def with_processing_rates(

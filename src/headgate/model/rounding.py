@@ -13,7 +13,8 @@ import numpy as np
 from headgate.model.columns import Bools, Floats, Ints
 from headgate.model.dataflow import MAX_INSTANCES
 
-_UNIT = 2.0**-53
+UNIT = 2.0**-53
+"""The largest relative error of one rounding of a float64."""
 _NEAR = 1e-7
 """Wider than any margin that could be right; what is farther from an integer needs no closer look."""
 
@@ -35,7 +36,7 @@ def whole_instances(need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, 
         forgiven = (excess <= _NEAR * need) & (below >= 1) & (need <= MAX_INSTANCES)
         if forgiven.any():
             # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
-            forgiven &= excess <= 2 * _UNIT * roundings() * need
+            forgiven &= excess <= 2 * UNIT * roundings() * need
     return countable(np.where(forgiven, below, up)), forgiven
 
 

@@ -38,7 +38,7 @@ from headgate.model.reasons import (
     TargetRatioUnknown,
     WithinRounding,
 )
-from headgate.model.rounding import original_instances, whole_instances
+from headgate.model.rounding import UNIT, original_instances, whole_instances
 
 
 class Ds2(msgspec.Struct, frozen=True):
@@ -95,7 +95,12 @@ class Ds2(msgspec.Struct, frozen=True):
         ratio, ratio_reasons = self._target_ratio(estimate, answers)
         reasons += ratio_reasons
         if ratio is not None:
-            raised, _ = self._whole(ratio * answers, lambda: np.full(answers.shape, estimate.roundings.max() + 2))
+            scaled = ratio * answers
+            raised, forgiven = self._whole(scaled, lambda: np.full(answers.shape, _ratio_roundings(estimate)))
+            reasons += [
+                WithinRounding(flow.ids[at], float(scaled[at]), int(raised[at]))
+                for at in np.flatnonzero(forgiven & sized).tolist()
+            ]
             answers = np.where(sized, raised, answers)
         return None, Decision(
             self.name,
@@ -124,7 +129,9 @@ class Ds2(msgspec.Struct, frozen=True):
                 worst, worst_source = true / observed, flow.operators[at].id
             elif observed == 0 and true > 0:
                 reasons.append(TargetRatioUnknown(flow.operators[at].id))
-        if worst > self.threshold and worst != float("inf"):
+        # A ratio that equals the threshold but for rounding is not above it, except to the original.
+        margin = 0.0 if self.plain_ceil else 2 * UNIT * _ratio_roundings(estimate)
+        if self.threshold * (1 + margin) < worst < float("inf"):
             reasons.append(TargetRateMissed(worst_source, worst, self.threshold))
             return worst, reasons
         return None, reasons
@@ -192,8 +199,13 @@ def _roundings(estimate: Estimate) -> Ints:
             depth[at] += sums[at] + 2  # the capacity, and the division by it
         passed = depth[at] + sums[at] + 2  # over the instances, times the output
         for target, _ in targets:
-            depth[target] = max(depth[target], passed) + 2  # the share, and the sum of demands
+            depth[target] = max(depth[target], passed) + 3  # reading the share, multiplying by it, adding up demands
     return np.array(depth, np.int64)
+
+
+def _ratio_roundings(estimate: Estimate) -> int:
+    """Two sums over instances, their ratio, the threshold it is compared with, and a product with it."""
+    return 2 * int(estimate.roundings.max()) + 3
 
 
 def _unknown_inputs(estimate: Estimate) -> list[tuple[int, ...]]:

@@ -25,16 +25,23 @@ class Pieces:
     def __init__(self, path: str, size: int = _PIECE) -> None:
         self.path = path
         self._whole: bytes | None = None
+        self._counted, self._lines = 0, 1
         try:
             self._file = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise cannot_read(path, error) from None
+        try:
             status = os.fstat(self._file)
             if not stat.S_ISREG(status.st_mode):
                 with open(self._file, "rb", closefd=False) as file:
                     self._whole = file.read()
-        except OSError as error:
-            raise cannot_read(path, error) from None
-        self.size = status.st_size if self._whole is None else len(self._whole)
-        self.spans = self._cut(size)
+            self.size = status.st_size if self._whole is None else len(self._whole)
+            self.spans = self._cut(size)
+        except BaseException as error:
+            os.close(self._file)
+            if isinstance(error, OSError):
+                raise cannot_read(path, error) from None
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -75,5 +82,8 @@ class Pieces:
         return span.end / self.size if self.size else 1.0
 
     def line_at(self, span: Span) -> int:
-        """The number of the first line of a piece. Counts from the top: only asked when a line is at fault."""
-        return 1 + sum(self.read(before).count(b"\n") for before in self.spans if before.end <= span.start)
+        """The number of the first line of a piece; asked in order, so each piece is counted once at most."""
+        while self.spans[self._counted].start < span.start:
+            self._lines += self.read(self.spans[self._counted]).count(b"\n")
+            self._counted += 1
+        return self._lines

@@ -8,8 +8,9 @@ file is fast, the odd one is still read, and the wrong one is answered with its 
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,8 +44,8 @@ def read_rates_log(path: str, dataflow: Dataflow, *, by_rank: bool = False) -> R
     """The observations in a rates log; `by_rank` numbers windows as the original does (see `windows.py`)."""
     labels: dict[str, int] = {}
     columns = _Columns()
-    with Pieces(path) as pieces:
-        for span, found in _side_by_side(_FastReader(dataflow, pieces), pieces.spans):
+    with Pieces(path) as pieces, closing(_side_by_side(_FastReader(dataflow, pieces), pieces.spans)) as parts:
+        for span, found in parts:
             rows = found or _patiently(path, dataflow, pieces.read(span), pieces.line_at(span))
             numbers = [labels.setdefault(label, len(labels)) for label in rows.labels]
             columns.append(rows, np.array(numbers, np.int32)[rows.instance], pieces.progress(span))
@@ -91,7 +92,7 @@ class _Columns:
         return [read_only(column[: self.size]) for column in self.columns]
 
 
-def _side_by_side(reader: "_FastReader", spans: Sequence[Span]) -> Iterator[tuple[Span, _Rows | None]]:
+def _side_by_side(reader: "_FastReader", spans: Sequence[Span]) -> Generator[tuple[Span, _Rows | None]]:
     """Read pieces on all cores, in order, with only a few in memory at a time."""
     if len(spans) == 1:
         yield spans[0], reader.read(spans[0])
@@ -115,7 +116,7 @@ class _FastReader:
         self.dataflow = dataflow
         self.pieces = pieces
         text = pa.dictionary(pa.int32(), pa.string())
-        types = (text, text, pa.int64(), pa.uint64(), *[pa.float64()] * 4)
+        types = (text, text, text, pa.uint64(), *[pa.float64()] * 4)
         self.convert = csv.ConvertOptions(
             column_types=dict(zip(FIELDS, types, strict=True)),
             null_values=[],
@@ -126,19 +127,27 @@ class _FastReader:
     def read(self, span: Span) -> _Rows | None:
         """The rows of a piece; None if there is anything in it that needs a closer look."""
         data = _without_comments(self.pieces.read(span))
+        if not _plain(data):
+            return None
         options = csv.ReadOptions(column_names=FIELDS, use_threads=False, block_size=len(data) + 1)
         try:
             table = csv.read_csv(pa.BufferReader(data), read_options=options, convert_options=self.convert)
             ids, instance, total, start, *rates = (column.chunk(0) for column in table.columns)
             known = [self.dataflow.index.get(id, -1) for id in ids.dictionary.to_pylist()]
             labels = [label.strip() for label in instance.dictionary.to_pylist()]
+            totals = total.dictionary.to_pylist()
         except (pa.ArrowInvalid, UnicodeDecodeError, IndexError):
             return None
-        if -1 in known or table.column(0).num_chunks != 1:
+        if (
+            -1 in known
+            or table.column(0).num_chunks != 1
+            or not all(text.isdigit() and len(text) < 17 for text in totals)
+        ):
             return None
         operator = np.array(known, np.int32)[ids.indices.to_numpy()]
         four = tuple(column.to_numpy() for column in rates)
-        if (total.to_numpy() != self.dataflow.instances[operator]).any() or any((c < 0).any() for c in four):
+        declared = np.array([int(text) for text in totals])[total.indices.to_numpy()]
+        if (declared != self.dataflow.instances[operator]).any() or any((c < 0).any() for c in four):
             return None
         return _Rows(operator, labels, instance.indices.to_numpy(), start.to_numpy(), four)
 
@@ -178,11 +187,19 @@ def _patiently(path: str, dataflow: Dataflow, piece: bytes, first_line: int) -> 
 
 
 def _without_comments(data: bytes) -> bytes:
-    while data.startswith(b"#"):  # the heading that these files begin with
-        data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
+    start = 0
+    while data.startswith(b"#", start):  # the heading that these files begin with
+        end = data.find(b"\n", start)
+        start = end + 1 if end >= 0 else len(data)
+    data = data[start:]
     if b"#" not in data:  # by far the fastest question to ask
         return data
     return b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"#"))
+
+
+def _plain(data: bytes) -> bool:
+    """Nothing in it that Arrow reads in a way of its own: quotes, and a carriage return that ends no line."""
+    return b'"' not in data and (b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"))
 
 
 def write_rates_log(path: str, observations: Sequence[Observation]) -> None:
@@ -192,8 +209,15 @@ def write_rates_log(path: str, observations: Sequence[Observation]) -> None:
     """
     for observation in observations:
         for operator in observation.dataflow.operators:
-            if any(mark in operator.id for mark in ',"\n\r') or operator.id != operator.id.strip():
+            if operator.id.startswith("#") or _spoils_a_line(operator.id):
                 raise InputError(f'operator "{operator.id}" cannot be written to a rates log; rename it')
+        for label in {str(label) for label in observation.instance.tolist()}:
+            if _spoils_a_line(label):
+                raise InputError(f'instance "{label}" cannot be written to a rates log; rename it')
+        if not 0 <= observation.at < 2**63 / 1e9:
+            raise InputError(
+                f"an observation from {observation.at} s cannot be written to a rates log; give 0 or later"
+            )
     try:
         with open(path, "wb") as file:
             file.write(f"# {','.join(FIELDS)}\n".encode())
@@ -203,6 +227,10 @@ def write_rates_log(path: str, observations: Sequence[Observation]) -> None:
                 )
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error}); check the path") from None
+
+
+def _spoils_a_line(text: str) -> bool:
+    return any(mark in text for mark in ',"\n\r') or text != text.strip() or not text
 
 
 def _as_table(observation: Observation) -> pa.Table:

@@ -47,7 +47,8 @@ def in_windows(
         # One row an instance, operators one after the other: the common file, and the one that may be huge.
         return RatesLog((_observation(path, dataflow, operator, instance, start, rates),))
     key = operator.astype(np.int64) * len(labels) + instance
-    order = np.lexsort((start, key))
+    # Of two rows with one start the smaller comes first, so that not even their order in the file matters.
+    order = np.lexsort((rates.true_output, rates.true_processing, start, key))
     key, operator, instance, start = key[order], operator[order], instance[order], start[order]
     rates = rates.taken(order)
     window = _ranks(key)
@@ -56,7 +57,10 @@ def in_windows(
         if starts.size <= window.max() + 1:
             window = shared
             _refuse_repeats(path, dataflow, labels, key, start)
-    complete = _complete_windows(operator, window)
+    if not window.any():
+        return RatesLog((_observation(path, dataflow, operator, instance, start, rates),))
+    # The original answers for an operator as long as it has windows, whatever the others have.
+    complete = list(range(int(window.max()) + 1)) if by_rank else _complete_windows(operator, window)
     observations = tuple(
         _observation(path, dataflow, operator[rows], instance[rows], start[rows], rates.taken(rows))
         for rows in _rows_by_window(window, complete)
