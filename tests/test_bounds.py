@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate import Bounds, Dataflow, Estimate, InputError, decide, policy
+from headgate import Bounds, Dataflow, Estimate, InputError, KeepUp, decide, policy
 from headgate.model.bounds import share_out
 from headgate.model.reasons import LoweredToBound, PoolTooSmall, RaisedToBound, TotalLimited, WorkersLimited
 
@@ -28,6 +28,21 @@ def test_a_total_is_spread_so_that_the_slowest_is_as_fast_as_it_can_be():
     decision = decide(SEEN, bounds=Bounds(total=6))
     assert decision.parallelism == {"a": 4, "b": 2}
     assert TotalLimited(asked=12, limit=6, share=0.5) in decision.reasons
+
+
+def test_who_gets_the_odd_one_of_a_total_does_not_depend_on_the_order_of_the_topology():
+    answers = []
+    for edges in ([("in", "a"), ("in", "b")], [("in", "b"), ("in", "a")]):
+        flow = Dataflow.of({"in": 1, "a": 1, "b": 1}, edges)
+        seen = Estimate.of_rates(flow, {"in": (0, 10), "a": (1, 0), "b": (1, 0)})
+        answers.append(decide(seen, bounds=Bounds(total=11)).parallelism)
+    assert answers[0] == answers[1] == {"a": 6, "b": 5}
+
+
+def test_a_total_between_the_need_and_the_need_with_headroom_is_given_out_whole():
+    decision = decide(SEEN, objective=KeepUp(1.0), bounds=Bounds(total=18))  # needs 8 and 4, wants 16 and 8
+    assert decision.parallelism == {"a": 12, "b": 6}
+    assert decision.reasons[-1] == TotalLimited(asked=24, limit=18, share=1.0)
 
 
 def test_a_total_that_is_enough_changes_nothing():

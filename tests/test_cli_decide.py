@@ -129,6 +129,12 @@ def test_one_window_of_several_is_answered_unless_all_are_asked_for(decide):
     assert kept.parallelism == {"map": 2, "count": 4}
 
 
+def test_the_original_answers_for_an_operator_as_long_as_it_has_windows(decide):
+    third = "".join(line + "\n" for line in LATER.replace(",2000000000,", ",3000000000,").splitlines()[:3])
+    ran = decide("--format", "ds2", rates=RATES + LATER + third)
+    assert ran.out == '"map,3,map,1,map,1,count,25,count,9"\n'
+
+
 def test_bounds_are_options(decide):
     ran = decide("--format", "ds2", "--min", "4", "--max", "10", "--bound", "count=5:20")
     assert ran.out == '"map,4,count,20"\n'

@@ -85,6 +85,18 @@ def test_columns_of_a_dataflow_cannot_be_written_to():
     assert flow.instances.dtype == np.int64
 
 
+def test_the_same_edge_twice_is_one_edge():
+    edge = Edge("a", "b")
+    assert len(Dataflow.of({"a": 1, "b": 1}, [edge, edge]).edges) == 1
+
+
+def test_resizing_and_sharing_leave_the_order_of_operators_alone():
+    flow = Dataflow.of({"s1": 1, "sink": 1, "s2": 1}, [("s1", "sink"), ("s2", "sink")])
+    assert flow.resized({}) == flow
+    assert flow.resized({"sink": 3}).ids == flow.ids
+    assert flow.with_shares({("s1", "sink"): 0.5}).ids == flow.ids
+
+
 def test_a_resized_dataflow_differs_in_its_instances_only():
     flow = Dataflow.of({"a": 1, "b": 1}, [Edge("a", "b", 0.5)])
     resized = flow.resized({"b": 7})

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -87,6 +88,27 @@ def test_a_need_that_is_exactly_an_integer_is_that_integer(times: int, rate: str
     )
     assert exact_answers(job) == {"sink": times}
     assert decide(observed(job)).parallelism == {"sink": times}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(round_rates, round_rates, st.integers(1, 30)), min_size=1, max_size=60),
+    st.sampled_from(["0", "0.1", "0.7"]),
+)
+def test_rounding_is_allowed_for_however_deep_the_dataflow(stages, headroom):
+    # Each stage passes on exactly what arrives, over many instances with odd rates: every need is known exactly.
+    names = ["s", *(f"o{i}" for i in range(len(stages)))]
+    instances = {"s": 1, **{f"o{i}": n for i, (_, _, n) in enumerate(stages)}}
+    rates_of = {"s": [("0", "0.7")], **{f"o{i}": [(p, o)] * n for i, (p, o, n) in enumerate(stages)}}
+    job = ExactJob(instances, [(up, to, "1") for up, to in pairwise(names)], rates_of)
+    needs = exact_needs(job)
+    if max(needs.values()) * 2 > 2**52:
+        return  # beyond what floats can count
+    found = decide(observed(job), objective=KeepUp(float(headroom))).parallelism
+    expected = exact_answers(job, headroom)
+    for operator, need in needs.items():
+        if not hair_above(need * (1 + Fraction(headroom))):
+            assert found[operator] == expected[operator], (operator, need)
 
 
 @settings(max_examples=100, deadline=None)

@@ -149,6 +149,25 @@ def test_a_ratio_equal_to_the_threshold_is_not_above_it():
     assert with_threshold(observed=50, threshold=2.0).parallelism == {"map": 2, "count": 2}
 
 
+def test_a_ratio_that_equals_the_threshold_but_for_rounding_is_not_above_it():
+    rates = {"source": (0, 4.92, 0, 4.1), "map": (50, 50), "count": (50, 0)}  # 4.92 / 4.1 is 1.2000000000000002
+    assert answer(chain(rates), threshold=1.2).parallelism == {"map": 1, "count": 1}
+    assert answer(chain(rates), threshold=1.2, plain_ceil=True).parallelism == {"map": 2, "count": 2}
+
+
+def test_an_integer_within_rounding_of_the_multiplied_answer_is_that_integer_with_a_reason():
+    # 0.8 / 0.7 x 7 is 8, and 8.000000000000002 in floats.
+    rates = {"source": (0, 0.8, 0, 0.7), "map": (0.8, 0.8), "count": (100, 0)}
+    decision = answer(chain(rates, now=(1, 7, 7)), threshold=1.0)
+    assert decision.parallelism == {"map": 8, "count": 2}
+    assert WithinRounding("map", 0.8 / 0.7 * 7, 8) in decision.reasons
+
+
+def test_a_threshold_that_nothing_can_reach_leaves_infinite_ratios_alone():
+    rates = {"source": (0, 1e300, 0, 1e-300), "map": (1e301, 0), "count": (1, 0)}
+    assert answer(chain(rates), threshold=1.0).parallelism == {"map": 1, "count": 1}
+
+
 def test_if_something_grows_nothing_is_multiplied():
     # One instance of map does 200, so with 1 each nothing grows; a map that does 50 has to.
     rates = {"source": (0, 100, 0, 40), "map": (50, 50), "count": (800, 0)}

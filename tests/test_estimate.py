@@ -88,6 +88,39 @@ def test_what_a_source_processes_and_a_sink_emits_cannot_spoil_them():
     assert seen.true_processing[2] == 100
 
 
+@pytest.mark.parametrize("column", ["observed_processing", "observed_output"])
+def test_an_observed_rate_that_is_no_number_does_not_spoil_the_true_ones(column):
+    rates = {"true_processing": [0, 10, 10, 10, 10, 100], "true_output": [80, 70, 70, 70, 70, 0]}
+    observed_rates = {"observed_processing": [0.0, 5, 5, 5, 5, 50], "observed_output": [40.0, 35, 35, 35, 35, 0]}
+    observed_rates[column] = [float("nan"), *observed_rates[column][1:]]
+    seen = estimate(
+        Observation.of_rates(
+            FLOW, operator=["lines", *["split"] * 4, "count"], instance=range(6), **rates, **observed_rates
+        )
+    )
+    assert seen.known.all()
+    assert seen.reasons == ()
+    assert np.isfinite(seen.observed_output).all()
+
+
+def test_the_observed_rate_of_a_source_may_stand_in_for_a_true_one_that_is_no_number():
+    nan = float("nan")
+    seen = Observation.of_rates(
+        FLOW, operator=["lines", "split"], instance=[0, 0], true_processing=[0, 10], true_output=[nan, 70],
+        observed_processing=[0, 5], observed_output=[80, 35],
+    )  # fmt: skip
+    assert not estimate(seen).known[0]
+    given = with_output_rates(estimate(seen), {"lines": OBSERVED})
+    assert given.known[0]
+    assert given.true_output[0] == 80
+
+
+def test_a_source_rate_too_large_for_a_float_is_refused():
+    flow = Dataflow.of({"lines": 3, "split": 1}, [("lines", "split")])
+    with pytest.raises(InputError, match='source rate of operator "lines" times its instances is too large'):
+        with_output_rates(Estimate.of_rates(flow, {"lines": (0, 1), "split": (1, 1)}), {"lines": 1.5e308})
+
+
 def test_a_source_that_emits_nothing_is_known_to_emit_nothing():
     seen = estimate(observed([(10, 70)] * 4, lines=[(0, 0)]))
     assert seen.known[0]

@@ -1,11 +1,16 @@
 import os
+import tempfile
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headgate import Dataflow, InputError, Observation
-from headgate.formats.ds2 import pieces
+from headgate.formats.ds2 import rates_log
+from headgate.formats.ds2.pieces import Pieces
 from headgate.formats.ds2.rates_log import read_rates_log, write_rates_log
 from headgate.model.reasons import IncompleteObservations
 
@@ -193,8 +198,7 @@ def many_rows(operators=40, instances=50):
 @pytest.mark.parametrize("size", [100, 1000, 64 << 10])
 def test_a_file_cut_into_many_pieces_reads_as_one(file, monkeypatch, size):
     flow, lines = many_rows()
-    monkeypatch.setattr(pieces, "_PIECE", size)
-    monkeypatch.setattr(pieces.Pieces.__init__, "__defaults__", (size,))
+    monkeypatch.setattr(rates_log, "Pieces", partial(Pieces, size=size))
     (seen,) = read(file, "\n".join(lines), flow).observations
     assert seen.operator.size == 2000
     assert seen.rates.true_processing.tolist() == [o * 1000 + i + 0.125 for o in range(40) for i in range(50)]
@@ -202,7 +206,7 @@ def test_a_file_cut_into_many_pieces_reads_as_one(file, monkeypatch, size):
 
 def test_a_wrong_line_deep_in_a_file_of_many_pieces_is_still_counted_right(file, monkeypatch):
     flow, lines = many_rows()
-    monkeypatch.setattr(pieces.Pieces.__init__, "__defaults__", (1000,))
+    monkeypatch.setattr(rates_log, "Pieces", partial(Pieces, size=1000))
     lines[1234] = lines[1234].replace("operator", "opreator")
     with pytest.raises(InputError, match=r'rates.log:1235: operator "opreator 24" is not in the topology'):
         read(file, "\n".join(lines), flow)
@@ -242,10 +246,65 @@ def test_what_is_written_reads_back_to_the_last_bit(tmp_path, file):
             np.testing.assert_array_equal(getattr(found.rates, name), getattr(written.rates, name))
 
 
-def test_a_name_that_the_format_cannot_hold_is_not_written(tmp_path):
-    flow = Dataflow.of({"a,b": 1}, [])
+@pytest.mark.parametrize(
+    ("operator", "instance", "at", "said"),
+    [
+        ("a,b", 0, 0.0, 'operator "a,b" cannot be written to a rates log; rename it'),
+        ("#a", 0, 0.0, 'operator "#a" cannot be written'),
+        ("a", "x,y", 0.0, 'instance "x,y" cannot be written'),
+        ("a", " x", 0.0, 'instance " x" cannot be written'),
+        ("a", 0, -1.0, "an observation from -1.0 s cannot be written"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_not_written(tmp_path, operator, instance, at, said):
     seen = Observation.of_rates(
-        flow, operator=["a,b"], instance=[0], true_processing=1, true_output=1, observed_processing=1, observed_output=1
-    )
-    with pytest.raises(InputError, match='operator "a,b" cannot be written to a rates log; rename it'):
+        Dataflow.of({operator: 1}, []), operator=[operator], instance=[instance], at=at,
+        true_processing=1, true_output=1, observed_processing=1, observed_output=1,
+    )  # fmt: skip
+    with pytest.raises(InputError, match=said):
         write_rates_log(str(tmp_path / "x.log"), [seen])
+    assert not (tmp_path / "x.log").exists()
+
+
+fields = st.sampled_from(
+    ["Count", "Source", " Count", "1", "2", " 2", "0x2", "7", "1e3", "nan", "", "NaN", "-1", "3_0", '"1"']
+)
+lines = st.lists(fields, min_size=7, max_size=9).map(",".join)
+good = st.builds(
+    "Count,{},2,{},{},{},1.5,0".format, st.integers(0, 1), st.integers(0, 9), st.floats(0, 1e9), st.floats(0, 1e300)
+)
+texts = st.lists(st.one_of(good, good, lines, st.sampled_from(["", "#", "  ", "# x"])), max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, st.sampled_from(["\n", "\r\n"]))
+def test_the_fast_and_the_patient_reader_agree(some, newline):
+    data = newline.join(some).encode()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        with Pieces(file.name) as pieces:
+            fast = rates_log._FastReader(FLOW, pieces).read(pieces.spans[0])
+    if fast is None:
+        return  # left to the patient one
+    patient = rates_log._patiently("x", FLOW, data, 1)
+    assert fast.operator.tolist() == patient.operator.tolist()
+    assert [fast.labels[at] for at in fast.instance] == [patient.labels[at] for at in patient.instance]
+    assert fast.start.tolist() == patient.start.tolist()
+    for one, other in zip(fast.rates, patient.rates, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_two_megabytes_of_comments_are_no_work(file):
+    (seen,) = read(file, "# nothing to see here\n" * 100_000 + GOOD).observations
+    assert rates(seen) == ([0, 10, 20], [50.5, 0, 0])
+
+
+@pytest.mark.parametrize("how", ["directory", "endless"])
+def test_a_file_that_is_refused_is_closed(tmp_path, file, how):
+    path = str(tmp_path) if how == "directory" else file("endless.log", "x" * (7 << 20))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(InputError):
+            read_rates_log(path, FLOW)
+    assert len(os.listdir("/proc/self/fd")) == before

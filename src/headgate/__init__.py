@@ -16,6 +16,7 @@ from headgate.model.errors import HeadgateError, InputError
 from headgate.model.estimate import Estimate, estimate
 from headgate.model.objective import KeepUp
 from headgate.model.observation import Observation
+from headgate.model.reading import Reading
 from headgate.policies.deciding import decide
 from headgate.policies.protocol import Policy
 from headgate.policies.registry import policy
@@ -34,6 +35,7 @@ __all__ = [
     "Observation",
     "Operator",
     "Policy",
+    "Reading",
     "Sizing",
     "decide",
     "estimate",

@@ -20,10 +20,9 @@ from headgate.model.combination import Combination, combined
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError, did_you_mean
-from headgate.model.estimate import Estimate, Silence, estimate
 from headgate.model.objective import KeepUp
-from headgate.model.overrides import with_output_rates, with_processing_rates
-from headgate.policies.deciding import decisions, finished
+from headgate.model.reading import AS_THE_ORIGINAL, Reading
+from headgate.policies.deciding import decide_each, finished
 from headgate.policies.explanation import explained
 from headgate.policies.registry import POLICIES, policy
 
@@ -167,7 +166,8 @@ def run(given: argparse.Namespace) -> int:
     chosen = policy(given.policy, **_settings(given))
     flow, log = _read(given, as_original)
     explained_operator = _named_operator(given.explain, flow)
-    answers = decisions(chosen, _estimates(given, flow, log, as_original), objective)
+    reading = _reading(given, flow, AS_THE_ORIGINAL if as_original else Reading())
+    answers = decide_each(log.observations, policy=chosen, objective=objective, reading=reading)
     if combination is not None:
         answers = [combined(answers, combination)]
     answers = [finished(answer, bounds, flow).because(*log.reasons) for answer in answers]
@@ -194,16 +194,17 @@ def _read(given: argparse.Namespace, as_original: bool) -> tuple[Dataflow, Rates
     return flow, read_rates(given.rates, flow, by_rank=as_original)
 
 
-def _estimates(given: argparse.Namespace, flow: Dataflow, log: RatesLog, as_original: bool) -> list[Estimate]:
-    silence: Silence = "zero" if as_original else "infer"
-    seen = [estimate(one, missing=given.missing or silence, idle=given.idle or silence) for one in log.observations]
-    if given.source_rates is not None:
-        emitted = read_rate_overrides(given.source_rates, flow)
-        seen = [with_output_rates(one, emitted) for one in seen]
-    if given.operator_rates is not None:
-        limits = read_rate_overrides(given.operator_rates, flow)
-        seen = [with_processing_rates(one, limits, scale_output=not as_original) for one in seen]
-    return seen
+def _reading(given: argparse.Namespace, flow: Dataflow, usual: Reading) -> Reading:
+    def rates(path: str | None) -> dict[str, float]:
+        return {} if path is None else read_rate_overrides(path, flow)
+
+    return msgspec.structs.replace(
+        usual,
+        missing=given.missing or usual.missing,
+        idle=given.idle or usual.idle,
+        source_rates=rates(given.source_rates),
+        operator_rates=rates(given.operator_rates),
+    )
 
 
 def _settings(given: argparse.Namespace) -> dict[str, Any]:

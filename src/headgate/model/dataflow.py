@@ -20,7 +20,11 @@ MAX_INSTANCES = 2**53
 
 
 class Operator(msgspec.Struct, frozen=True, gc=False):
-    """A node of the dataflow: its id, how many instances it runs as now, and the name people know it by."""
+    """A node of the dataflow: its id, how many instances it runs as now, and the name people know it by.
+
+    >>> Operator("split", 2, "Split into words").instances
+    2
+    """
 
     id: str
     instances: int = 1
@@ -31,6 +35,9 @@ class Edge(msgspec.Struct, frozen=True, gc=False):
     """A stream from one operator to another; `share` is the part of the source's output that takes it.
 
     The default, 1, sends the whole output down the edge, and down every other edge of the operator too.
+
+    >>> Edge("split", "count", share=0.25)
+    Edge(source='split', target='count', share=0.25)
     """
 
     source: str

@@ -28,7 +28,11 @@ def whole(count: object) -> int | None:
 
 
 class Sizing(msgspec.Struct, frozen=True, gc=False):
-    """One operator's part of a decision. Rates are in records per second; None where they are not known."""
+    """One operator's part of a decision. Rates are in records per second; None where they are not known.
+
+    >>> Sizing("count", now=2, instances=3, need=2.5).load
+    1.25
+    """
 
     operator: str
     now: int

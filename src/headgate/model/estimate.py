@@ -122,19 +122,28 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
     if missing == "zero":
         inferred = inferred - not_finite - (flow.instances - reported)
     inferred = np.where(counted > 0, inferred, 0)
-    stand_for = (counted + inferred) / np.maximum(counted, 1)
+    stand_for = np.where(inferred > 0, (counted + inferred) / np.maximum(counted, 1), 1.0)
 
-    def total(column: Floats) -> Floats:
+    def summed(column: Floats, left_out: npt.NDArray[np.intp]) -> Floats:
         finite = np.isfinite(column)
         if left_out.size or not finite.all():
             column = np.where(finite, column, 0.0)
             column[left_out] = 0.0
-        summed = np.zeros(size)
+        sums = np.zeros(size)
         with np.errstate(over="ignore"):
-            summed[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
-            return summed * np.where(inferred > 0, stand_for, 1.0)
+            sums[runs.operator] = np.add.reduceat(column, runs.first) if column.size else 0.0
+        return sums
 
-    p, o = total(columns.true_processing), total(columns.true_output)
+    def observed(column: Floats) -> Floats:
+        # An idle instance was observed to do nothing, which is a fact; one that did not report was not observed.
+        heard = reported - np.bincount(operator[~np.isfinite(column)], minlength=size)
+        unheard = flow.instances / np.maximum(heard, 1) if missing == "infer" else 1.0
+        return _finite_or_zero(summed(column, no_rows) * unheard)
+
+    no_rows = np.empty(0, np.intp)
+    with np.errstate(over="ignore"):
+        p = summed(columns.true_processing, left_out) * stand_for
+        o = summed(columns.true_output, left_out) * stand_for
     # Rates whose sum is beyond a float are no measurement either.
     known = (counted > 0) & np.isfinite(p) & np.isfinite(o)
     estimated = Estimate(
@@ -142,8 +151,8 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         read_only(known),
         read_only(np.where(known, p, 0.0)),
         read_only(np.where(known, o, 0.0)),
-        read_only(_finite_or_zero(total(columns.observed_processing))),
-        read_only(_finite_or_zero(total(columns.observed_output))),
+        read_only(observed(columns.observed_processing)),
+        read_only(observed(columns.observed_output)),
         # One for each number read, one for each addition, two for scaling, two where counts were divided by times.
         roundings=read_only(counted + 5),
         at=observation.at,

@@ -11,6 +11,9 @@ class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
     """Process records as fast as they arrive, with `headroom` more than the bare need (0.2: a fifth more).
 
     DS2 calls the headroom its scaling factor.
+
+    >>> KeepUp(headroom=0.2).headroom
+    0.2
     """
 
     headroom: float = 0.0

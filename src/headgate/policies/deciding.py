@@ -9,9 +9,10 @@ from headgate.model.combination import Combination, combined
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError, PolicyError
-from headgate.model.estimate import Estimate, Silence, estimate
+from headgate.model.estimate import Estimate
 from headgate.model.objective import KeepUp
 from headgate.model.observation import Observation
+from headgate.model.reading import Reading
 from headgate.model.reasons import Bottleneck, PoolTooSmall
 from headgate.policies.foreign import checked_decision, in_one_line
 from headgate.policies.protocol import Policy
@@ -23,15 +24,15 @@ def decide(
     *,
     policy: str | Policy = "ds2",
     objective: KeepUp = KeepUp(),  # noqa: B008 - a frozen value
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
     combine: str | Combination = "last",
     bounds: Bounds = Bounds(),  # noqa: B008 - a frozen value
-    missing: Silence = "infer",
-    idle: Silence = "infer",
 ) -> Decision:
     """How many instances each operator needs, from what was observed.
 
     `observations` are those of one dataflow, oldest first, or estimates where rates are summed already. With
-    several, `combine` says how they become one answer: `last`, `median`, `maximum` or `agree:K`.
+    several, `combine` says how they become one answer: `last`, `median`, `maximum` or `agree:K`. `reading` says
+    what silent instances mean and which rates are known better.
 
     >>> from headgate import Dataflow, Estimate
     >>> flow = Dataflow.of({"lines": 1, "split": 2}, [("lines", "split")])
@@ -41,6 +42,20 @@ def decide(
     >>> print(decision.reasons[0])
     split is the bottleneck: it needs 3 instances and has 2, so the dataflow runs at 66.67 % of its input
     """
+    how = Combination.parse(combine) if isinstance(combine, str) else combine
+    each = decide_each(observations, policy=policy, objective=objective, reading=reading)
+    dataflow = (observations if isinstance(observations, Observation | Estimate) else observations[0]).dataflow
+    return finished(combined(each, how), bounds, dataflow)
+
+
+def decide_each(
+    observations: Observation | Estimate | Sequence[Observation | Estimate],
+    *,
+    policy: str | Policy,
+    objective: KeepUp,
+    reading: Reading,
+) -> list[Decision]:
+    """One decision for each observation, neither combined nor bounded."""
     if isinstance(observations, Observation | Estimate):
         observations = [observations]
     if not observations:
@@ -50,12 +65,10 @@ def decide(
             raise InputError(f"{type(one).__name__} is no observation; give an Observation or an Estimate")
         if one.dataflow != observations[0].dataflow:
             raise InputError("the observations are of different dataflows; decide on each dataflow by itself")
-    seen = [one if isinstance(one, Estimate) else estimate(one, missing=missing, idle=idle) for one in observations]
     chosen = policy_by_name(policy) if isinstance(policy, str) else policy
     if isinstance(chosen, type):
         raise InputError(f"policy is the class {chosen.__name__}; give an instance of it: {chosen.__name__}()")
-    how = Combination.parse(combine) if isinstance(combine, str) else combine
-    return finished(combined(decisions(chosen, seen, objective), how), bounds, seen[-1].dataflow)
+    return decisions(chosen, (reading.of(one) for one in observations), objective)
 
 
 def decisions(policy: Policy, estimates: Iterable[Estimate], objective: KeepUp) -> list[Decision]:

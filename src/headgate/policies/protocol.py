@@ -13,7 +13,16 @@ from headgate.model.objective import KeepUp
 
 @runtime_checkable
 class Policy(Protocol):
-    """Anything with these three members is a policy; there is nothing to inherit from."""
+    """Anything with these three members is a policy; there is nothing to inherit from.
+
+    >>> class Keep:
+    ...     name = "keep"
+    ...     def start(self): return None
+    ...     def decide(self, memory, estimate, objective, now):
+    ...         return memory, Decision.resize(self.name, estimate, {})
+    >>> isinstance(Keep(), Policy)
+    True
+    """
 
     @property
     def name(self) -> str:
