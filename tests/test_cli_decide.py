@@ -307,6 +307,18 @@ def test_help_names_every_file_format_and_exit_code():
     assert program("--version").stdout.startswith("headgate 0.")
 
 
+def test_deciding_does_not_import_pandas_even_where_it_is_installed(tmp_path):
+    (tmp_path / "t.csv").write_text(TOPOLOGY)
+    (tmp_path / "r.log").write_text(RATES)
+    code = (
+        "import sys; from headgate.cli.main import main; "
+        "main('decide --topology t.csv --rates r.log --format ds2'.split()); print('pandas' in sys.modules)"
+    )
+    assert subprocess.check_output(
+        [sys.executable, "-c", code], text=True, cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) == ('"map,3,count,25"\nFalse\n')
+
+
 def test_importing_headgate_brings_in_neither_spark_nor_arrow():
     heavy = "{'pyspark', 'pyarrow', 'pandas'} & set(sys.modules)"
     code = f"import sys, headgate, headgate.cli.main; print({heavy})"

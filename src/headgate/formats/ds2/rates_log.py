@@ -144,12 +144,17 @@ class _FastReader:
             or not all(text.isdigit() and len(text) < 17 for text in totals)
         ):
             return None
-        operator = np.array(known, np.int32)[ids.indices.to_numpy()]
-        four = tuple(column.to_numpy() for column in rates)
-        declared = np.array([int(text) for text in totals])[total.indices.to_numpy()]
+        operator = np.array(known, np.int32)[_numpy(ids.indices, np.int32)]
+        four = tuple(_numpy(column, np.float64) for column in rates)
+        declared = np.array([int(text) for text in totals])[_numpy(total.indices, np.int32)]
         if (declared != self.dataflow.instances[operator]).any() or any((c < 0).any() for c in four):
             return None
-        return _Rows(operator, labels, instance.indices.to_numpy(), start.to_numpy(), four)
+        return _Rows(operator, labels, _numpy(instance.indices, np.int32), _numpy(start, np.uint64), four)
+
+
+def _numpy(array: pa.Array, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """A view of a column without nulls. Arrow's own `to_numpy` imports pandas where there is one: 0.3 s."""
+    return np.frombuffer(array.buffers()[1], dtype, array.offset + len(array))[array.offset :]
 
 
 def _patiently(path: str, dataflow: Dataflow, piece: bytes, first_line: int) -> _Rows:
