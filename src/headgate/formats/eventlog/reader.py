@@ -1,0 +1,260 @@
+"""Spark event logs -> typed events, in order, one after the other, in constant memory.
+
+A line's type stands in its first bytes; lines of types nobody wants are passed over without being parsed. No content
+of a log is ever an error: what cannot be read is left out and said in `notes`. The one refusal is a file in which
+nothing looks like an event.
+
+Invariant: what is kept between two events is a piece of the file and a line that has begun, never more.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import msgspec
+
+from headgate.formats.eventlog.application import ApplicationEnd, LogStart
+from headgate.formats.eventlog.compression import LONGEST_MAGIC, Decompressor, codec_of, decompressor
+from headgate.formats.eventlog.events import EVERY_EVENT, Event, decoders
+from headgate.formats.eventlog.framing import DamagedData
+from headgate.formats.eventlog.lines import Lines
+from headgate.formats.eventlog.notes import (
+    CutOff,
+    Damaged,
+    FilesMissing,
+    LinesSkipped,
+    NoLogStart,
+    Note,
+    Unfinished,
+    UnknownVersion,
+)
+from headgate.formats.eventlog.rolling import LogFiles, log_files
+from headgate.formats.eventlog.tail import chunks
+from headgate.model.errors import InputError
+
+_CHUNK = 256 << 10
+_HEAD = b'{"Event":"'
+_NAME = len(_HEAD)
+_GIVE_UP = 8 << 20
+_KNOWN_VERSIONS = ((3, 5), (4, 3))
+_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+
+
+class _AnyEvent(msgspec.Struct, frozen=True, gc=False):
+    name: str = msgspec.field(name="Event")
+
+
+_ANY_EVENT = msgspec.json.Decoder(_AnyEvent)
+
+
+def never() -> bool:
+    """Never stop."""
+    return False
+
+
+def read_events(
+    path: str,
+    *,
+    wanted: Collection[type[Event]] = EVERY_EVENT,
+    follow: bool = False,
+    stop: Callable[[], bool] = never,
+    poll: float = 1.0,
+    sleep: Callable[[float], object] = time.sleep,
+) -> "EventLog":
+    """The events of a log: a file, or the folder of a rolling log; plain, or compressed any way Spark does but LZF.
+
+    With `follow`, a log that is being written is read on, waiting `poll` seconds whenever there is nothing new, until
+    the application ends, Spark marks the log as finished, or `stop()` says so; `stop` is asked only while waiting.
+    """
+    return EventLog(log_files(path), wanted, follow, stop, lambda: sleep(poll))
+
+
+class EventLog(Iterator[Event]):
+    """The events of a log, to be gone through once, and what was odd about it so far."""
+
+    def __init__(
+        self,
+        files: LogFiles,
+        wanted: Collection[type[Event]],
+        follow: bool,
+        stop: Callable[[], bool],
+        pause: Callable[[], object],
+    ) -> None:
+        self._files = files
+        self._wanted = frozenset(wanted)
+        self._decoders = decoders(self._wanted | {LogStart, ApplicationEnd})
+        self._follow, self._stop, self._pause = follow, stop, pause
+        self._path, self._line = files.path, 0
+        self._version: str | None = None
+        self._skipped, self._first_skipped = 0, (files.path, 0)
+        self._problems: list[Note] = []
+        self._seen_event, self._ended, self._over = False, False, False
+        self.bytes_read = 0
+        """Bytes of the log's files that were read so far, for a progress bar."""
+        self._events = self._all_files()
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def __next__(self) -> Event:
+        return next(self._events)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was odd; complete once all events have been taken."""
+        notes = list(self._problems)
+        if self._skipped:
+            notes.append(LinesSkipped(self._skipped, *self._first_skipped))
+        if self._files.missing:
+            notes.append(FilesMissing(self._files.path, self._files.missing))
+        if self._version is not None and not _known(self._version):
+            notes.append(UnknownVersion(self._version))
+        if self._over and self._version is None:
+            notes.append(NoLogStart())
+        if self._over and not self._ended:
+            notes.append(Unfinished())
+        return tuple(notes)
+
+    # From files to lines.
+
+    def _all_files(self) -> Iterator[Event]:
+        current: str | None = None
+        while True:
+            finished = self._no_more_files()  # asked first: a file may appear between the two questions
+            following = self._files.after(current)
+            if following is not None:
+                current = following
+                yield from self._one_file(current)
+            elif finished or not self._wait():
+                break
+        self._over = True
+        if not self._seen_event:
+            raise self._no_event_log()
+
+    def _one_file(self, path: str) -> Iterator[Event]:
+        self._path, self._line = path, 0
+        lines = Lines()
+        undo: Decompressor | None = None
+        head = b""
+
+        def over() -> bool:
+            return self._no_more_files() or self._files.after(path) is not None
+
+        try:
+            for chunk in chunks(path, _CHUNK, over, self._wait):
+                self.bytes_read += len(chunk)
+                data = chunk
+                if undo is None:
+                    head = data = head + chunk
+                    if len(head) < LONGEST_MAGIC and not over():
+                        continue
+                    undo = decompressor(path, codec_of(path, head))
+                for piece in undo.feed(data):
+                    yield from self._in_lines(lines.feed(piece))
+                    if not self._seen_event and self.bytes_read > _GIVE_UP:
+                        raise self._no_event_log()
+        except DamagedData as damage:
+            self._problems.append(Damaged(path, self._line + 1, str(damage)))
+            return
+        if self._ended or not self._follow or self._files.finished():
+            yield from self._last_line(lines.rest, undo is not None and undo.pending)
+
+    def _last_line(self, line: bytes, pending: bool) -> Iterator[Event]:
+        """A last line without its end is an event if it is whole, and a log that was cut off if it is not.
+
+        After the application's end there is nothing left to lose: Spark may still be closing its compressed stream.
+        """
+        if line.strip():
+            try:
+                whole = _ANY_EVENT.decode(line)
+            except _UNREADABLE:
+                self._seen_event |= line.startswith(_HEAD)
+                pending |= self._seen_event
+            else:
+                self._seen_event |= bool(whole.name)
+                yield from self._in_lines([line])
+        if pending and not self._ended:
+            self._problems.append(CutOff(self._path, self._line + 1))
+
+    def _no_more_files(self) -> bool:
+        return not self._follow or self._ended or self._files.finished()
+
+    def _wait(self) -> bool:
+        if not self._follow or self._stop():
+            return False
+        self._pause()
+        return True
+
+    def _no_event_log(self) -> InputError:
+        problem = "no Spark event in it" if self.bytes_read else "empty"
+        for note in self._problems:
+            problem = note.problem if isinstance(note, Damaged) else "cut off before its first event"
+        return InputError(
+            f"{self._path}: {problem}; give an event log, as Spark writes it with spark.eventLog.enabled=true"
+        )
+
+    # From lines to events: everything below runs once a line.
+
+    def _in_lines(self, lines: Sequence[bytes | None]) -> Iterator[Event]:
+        find = self._decoders.get
+        number = self._line
+        self._line += len(lines)
+        for line in lines:
+            number += 1
+            if line is None:
+                self._skip(number)
+                continue
+            if line.startswith(_HEAD):
+                self._seen_event = True
+                name = line[_NAME : line.find(b'"', _NAME)]
+            elif not (name := self._unusual_name(line, number)):
+                continue
+            decode = find(name)
+            if decode is None:
+                continue
+            try:
+                event = decode(line)
+            except _UNREADABLE:
+                self._skip(number)
+                continue
+            kind = type(event)
+            if kind is LogStart or kind is ApplicationEnd:
+                self._mark(event)
+                if kind not in self._wanted:
+                    continue
+            yield event
+
+    def _unusual_name(self, line: bytes, number: int) -> bytes:
+        """The type of an event that some other program wrote; empty for what is no event."""
+        if not line.strip():
+            return b""
+        try:
+            name = _ANY_EVENT.decode(line).name.encode()
+        except _UNREADABLE:
+            self._skip(number)
+            return b""
+        self._seen_event = True
+        return name
+
+    def _mark(self, event: Event) -> None:
+        if isinstance(event, LogStart):
+            self._version = " ".join(event.spark_version.split())[:40]  # it will stand in a message of one line
+        else:
+            self._ended = True
+
+    def _skip(self, number: int) -> None:
+        if not self._skipped:
+            self._first_skipped = (self._path, number)
+        self._skipped += 1
+
+
+def _known(version: str) -> bool:
+    """Within the versions this reader was tried on, vendors' suffixes included.
+
+    >>> [_known(version) for version in ("3.5.9", "4.3.0-amzn-1", "3.4.4", "4.10.0", "")]
+    [True, True, False, False, False]
+    """
+    numbers = version.split(".")[:2]
+    if len(numbers) < 2 or not all(part.isascii() and part.isdigit() for part in numbers):
+        return False
+    least, most = _KNOWN_VERSIONS
+    return least <= (int(numbers[0]), int(numbers[1])) <= most

@@ -1,0 +1,96 @@
+"""The event that makes up most of a log: a task that ended, with what it measured.
+
+Four fifths of such a line are accumulables, which nobody needs all of. They stay the bytes they are until
+`accumulables.accumulator_updates` is asked for a few. A `TaskEnd` therefore holds on to its line: take from it what
+is needed and let it go.
+
+Milliseconds, but for fields that say `_ns`; bytes.
+"""
+
+import msgspec
+from msgspec import Raw, field
+
+
+class TaskEndReason(msgspec.Struct, frozen=True, gc=False):
+    """`Success`, or what went wrong: `ExceptionFailure`, `TaskKilled`, `FetchFailed`, `ExecutorLostFailure`, …."""
+
+    kind: str = field(name="Reason", default="")
+
+
+class TaskInfo(msgspec.Struct, frozen=True, gc=False):
+    """Which task, where and when. `partition` is absent (-1) only in logs older than those we know."""
+
+    id: int = field(name="Task ID")
+    index: int = field(name="Index", default=0)
+    attempt: int = field(name="Attempt", default=0)
+    partition: int = field(name="Partition ID", default=-1)
+    launch_time: int = field(name="Launch Time", default=0)
+    finish_time: int = field(name="Finish Time", default=0)
+    getting_result_time: int = field(name="Getting Result Time", default=0)
+    """When the driver began to fetch a result too large to be sent along; 0 where it was sent along."""
+    executor: str = field(name="Executor ID", default="")
+    host: str = field(name="Host", default="")
+    locality: str = field(name="Locality", default="")
+    speculative: bool = field(name="Speculative", default=False)
+    failed: bool = field(name="Failed", default=False)
+    killed: bool = field(name="Killed", default=False)
+    accumulables: Raw = field(name="Accumulables", default=Raw())
+
+
+class ShuffleRead(msgspec.Struct, frozen=True, gc=False):
+    """What came in through a shuffle."""
+
+    remote_bytes: int = field(name="Remote Bytes Read", default=0)
+    local_bytes: int = field(name="Local Bytes Read", default=0)
+    fetch_wait_time: int = field(name="Fetch Wait Time", default=0)
+    records: int = field(name="Total Records Read", default=0)
+
+
+class ShuffleWrite(msgspec.Struct, frozen=True, gc=False):
+    """What went out through a shuffle."""
+
+    bytes: int = field(name="Shuffle Bytes Written", default=0)
+    records: int = field(name="Shuffle Records Written", default=0)
+    time_ns: int = field(name="Shuffle Write Time", default=0)
+
+
+class Input(msgspec.Struct, frozen=True, gc=False):
+    """What came in from a source."""
+
+    bytes: int = field(name="Bytes Read", default=0)
+    records: int = field(name="Records Read", default=0)
+
+
+class Output(msgspec.Struct, frozen=True, gc=False):
+    """What went out to a sink that counts it."""
+
+    bytes: int = field(name="Bytes Written", default=0)
+    records: int = field(name="Records Written", default=0)
+
+
+class TaskMetrics(msgspec.Struct, frozen=True, gc=False):
+    """What a task measured of itself. `run_time` includes the time in Python workers, `cpu_time_ns` does not."""
+
+    deserialize_time: int = field(name="Executor Deserialize Time", default=0)
+    deserialize_cpu_time_ns: int = field(name="Executor Deserialize CPU Time", default=0)
+    run_time: int = field(name="Executor Run Time", default=0)
+    cpu_time_ns: int = field(name="Executor CPU Time", default=0)
+    gc_time: int = field(name="JVM GC Time", default=0)
+    result_serialization_time: int = field(name="Result Serialization Time", default=0)
+    memory_bytes_spilled: int = field(name="Memory Bytes Spilled", default=0)
+    disk_bytes_spilled: int = field(name="Disk Bytes Spilled", default=0)
+    shuffle_read: ShuffleRead = field(name="Shuffle Read Metrics", default=ShuffleRead())
+    shuffle_write: ShuffleWrite = field(name="Shuffle Write Metrics", default=ShuffleWrite())
+    input: Input = field(name="Input Metrics", default=Input())
+    output: Output = field(name="Output Metrics", default=Output())
+
+
+class TaskEnd(msgspec.Struct, frozen=True, gc=False):
+    """One attempt of a task is over. A task that never got to run has no metrics."""
+
+    stage_id: int = field(name="Stage ID")
+    info: TaskInfo = field(name="Task Info")
+    stage_attempt: int = field(name="Stage Attempt ID", default=0)
+    task_type: str = field(name="Task Type", default="")
+    reason: TaskEndReason = field(name="Task End Reason", default=TaskEndReason())
+    metrics: TaskMetrics | None = field(name="Task Metrics", default=None)

@@ -1,0 +1,247 @@
+import json
+import math
+
+import pytest
+from msgspec import Raw
+
+from eventlogs import DATA, VERSIONS, job_end, parsed
+from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.events import (
+    EVENT_NAMES,
+    ApplicationEnd,
+    ApplicationStart,
+    DriverAccumUpdates,
+    EnvironmentUpdate,
+    ExecutorAdded,
+    JobEnd,
+    JobStart,
+    LogStart,
+    QueryIdle,
+    QueryProgress,
+    QueryStarted,
+    QueryTerminated,
+    SQLAdaptiveExecutionUpdate,
+    SQLExecutionEnd,
+    SQLExecutionStart,
+    StageCompleted,
+    StageSubmitted,
+    TaskEnd,
+    decoders,
+)
+from headgate.formats.eventlog.reader import read_events
+
+every_version = pytest.mark.parametrize("version", VERSIONS)
+
+
+def events(version, kind):
+    """The typed events of a real log, each beside what json.loads makes of its line."""
+    typed = list(read_events(str(DATA / f"spark-{version}.zstd"), wanted={kind}))
+    plain = parsed(version, EVENT_NAMES[kind])
+    assert typed
+    return list(zip(typed, plain, strict=True))
+
+
+def decoded(kind, **fields):
+    name = EVENT_NAMES[kind]
+    return decoders({kind})[name.encode()](json.dumps({"Event": name, **fields}).encode())
+
+
+@every_version
+def test_the_application_and_its_executors_are_read(version):
+    ((start, _),) = events(version, LogStart)
+    assert start == LogStart(version)
+    ((environment, plain),) = events(version, EnvironmentUpdate)
+    assert environment.spark_properties == plain["Spark Properties"]
+    assert environment.spark_properties["spark.sql.shuffle.partitions"] == "2"
+    ((began, plain),) = events(version, ApplicationStart)
+    assert (began.name, began.id, began.timestamp) == ("tiny", plain["App ID"], plain["Timestamp"])
+    ((ended, plain),) = events(version, ApplicationEnd)
+    assert ended.timestamp == plain["Timestamp"] > began.timestamp
+    ((executor, plain),) = events(version, ExecutorAdded)
+    assert (executor.id, executor.timestamp) == ("driver", plain["Timestamp"])
+    assert (executor.info.host, executor.info.cores) == ("127.0.0.1", 2)
+
+
+@every_version
+def test_jobs_say_which_batch_of_which_query_they_belong_to_and_what_their_stages_do(version):
+    started, ended = events(version, JobStart), events(version, JobEnd)
+    ((query, _),) = events(version, QueryStarted)
+    for job, plain in started:
+        assert (job.id, job.submission_time) == (plain["Job ID"], plain["Submission Time"])
+        assert job.stage_ids == tuple(plain["Stage IDs"]) == tuple(stage.id for stage in job.stages)
+        assert job.properties.batch_id == plain["Properties"].get("streaming.sql.batchId")
+        assert job.properties.execution_id == plain["Properties"].get("spark.sql.execution.id")
+        for stage, info in zip(job.stages, plain["Stage Infos"], strict=True):
+            assert (stage.name, stage.tasks) == (info["Stage Name"], info["Number of Tasks"])
+            assert stage.parents == tuple(info["Parent IDs"])
+            assert [(rdd.id, rdd.name, rdd.scope, list(rdd.parents)) for rdd in stage.rdds] == [
+                (rdd["RDD ID"], rdd["Name"], rdd.get("Scope"), rdd["Parent IDs"]) for rdd in info["RDD Info"]
+            ]
+    batches = [job for job, _ in started if job.properties.query_id == query.id]
+    # In the log of 3.5.9 a fourth batch had begun when the query was stopped.
+    assert [job.properties.batch_id for job in batches][:3] == ["0", "1", "2"]
+    assert [(end.id, end.time) for end, _ in ended] == [(p["Job ID"], p["Completion Time"]) for _, p in ended]
+    assert {end.result.kind for end, _ in ended} == {"JobSucceeded", "JobFailed"}
+
+
+@every_version
+def test_stages_say_when_they_ran_and_why_they_failed(version):
+    for stage, plain in [*events(version, StageSubmitted), *events(version, StageCompleted)]:
+        run, info = stage.stage, plain["Stage Info"]
+        assert (run.id, run.attempt, run.tasks) == (info["Stage ID"], info["Stage Attempt ID"], info["Number of Tasks"])
+        assert run.submission_time == info.get("Submission Time")
+        assert run.completion_time == info.get("Completion Time")
+        assert run.failure_reason == info.get("Failure Reason")
+        assert list(run.parents) == info["Parent IDs"]
+    reasons = [stage.stage.failure_reason for stage, _ in events(version, StageCompleted)]
+    assert reasons[-1], "the last job of these logs fails"
+
+
+@every_version
+def test_tasks_carry_their_times_records_and_bytes(version):
+    tasks = events(version, TaskEnd)
+    for task, plain in tasks:
+        info, shown = task.info, plain["Task Info"]
+        assert (task.stage_id, task.stage_attempt) == (plain["Stage ID"], plain["Stage Attempt ID"])
+        assert (task.task_type, task.reason.kind) == (plain["Task Type"], plain["Task End Reason"]["Reason"])
+        assert [info.id, info.index, info.attempt, info.partition, info.launch_time, info.finish_time] == [
+            shown[k] for k in ("Task ID", "Index", "Attempt", "Partition ID", "Launch Time", "Finish Time")
+        ]
+        assert [info.getting_result_time, info.executor, info.host, info.locality] == [
+            shown[k] for k in ("Getting Result Time", "Executor ID", "Host", "Locality")
+        ]
+        assert [info.speculative, info.failed, info.killed] == [shown[k] for k in ("Speculative", "Failed", "Killed")]
+        ours, theirs = task.metrics, plain["Task Metrics"]
+        assert [ours.deserialize_time, ours.deserialize_cpu_time_ns, ours.run_time, ours.cpu_time_ns, ours.gc_time] == [
+            theirs[f"Executor {k}"] for k in ("Deserialize Time", "Deserialize CPU Time", "Run Time", "CPU Time")
+        ] + [theirs["JVM GC Time"]]
+        assert [ours.result_serialization_time, ours.memory_bytes_spilled, ours.disk_bytes_spilled] == [
+            theirs[k] for k in ("Result Serialization Time", "Memory Bytes Spilled", "Disk Bytes Spilled")
+        ]
+        read, shuffled = ours.shuffle_read, theirs["Shuffle Read Metrics"]
+        assert [read.remote_bytes, read.local_bytes, read.fetch_wait_time, read.records] == [
+            shuffled[k] for k in ("Remote Bytes Read", "Local Bytes Read", "Fetch Wait Time", "Total Records Read")
+        ]
+        wrote, shuffled = ours.shuffle_write, theirs["Shuffle Write Metrics"]
+        assert [wrote.bytes, wrote.records, wrote.time_ns] == [
+            shuffled[f"Shuffle {k}"] for k in ("Bytes Written", "Records Written", "Write Time")
+        ]
+        assert [ours.input.bytes, ours.input.records] == [*theirs["Input Metrics"].values()]
+        assert [ours.output.bytes, ours.output.records] == [*theirs["Output Metrics"].values()]
+    assert sum(task.reason.kind == "ExceptionFailure" and task.info.failed for task, _ in tasks) >= 1
+    assert sum(task.metrics.shuffle_write.records for task, _ in tasks) > 0
+
+
+@every_version
+def test_accumulators_found_as_bytes_are_those_that_json_finds(version):
+    for task, plain in events(version, TaskEnd):
+        expected = {}
+        for one in plain["Task Info"]["Accumulables"]:
+            if str(one.get("Update", "")).lstrip("-").isdigit():
+                expected[one["ID"]] = int(one["Update"])
+        every = {one["ID"] for one in plain["Task Info"]["Accumulables"]} | {0, 10**9}
+        assert accumulator_updates(task.info.accumulables, every) == expected
+        for some in (sorted(every)[::3], sorted(every, reverse=True)[:2], []):
+            wanted = {id: expected[id] for id in some if id in expected}
+            assert accumulator_updates(task.info.accumulables, some) == wanted
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ('[{"ID":1,"Name":"a","Update":-3,"Value":4},{"ID":11,"Name":"b","Update":"5"}]', {1: -3, 11: 5}),
+        ('[{"ID":11,"Name":"b","Update":5},{"ID":1,"Name":"a","Update":3}]', {1: 3, 11: 5}),
+        (r'[{"ID":2,"Name":"{\"ID\":1,\"Update\":9","Update":7},{"ID":1,"Update":3}]', {1: 3}),
+        ('[{"ID":1,"Name":"a","Value":4},{"ID":11,"Name":"b","Update":5}]', {11: 5}),
+        ('[{"ID":1,"Name":"a","Update":[1,2]},{"ID":11,"Name":"b","Update":1.5}]', {}),
+        ('[ { "ID" : 1, "Name" : "a", "Update" : "3" }, { "Name" : "b", "Update" : 5, "ID" : 11 } ]', {1: 3, 11: 5}),
+        ("[]", {}),
+        ("", {}),
+        ("null", {}),
+        ('{"not":"a list"}', {}),
+    ],
+    ids=["both", "unordered", "in-a-name", "no-update", "no-numbers", "spaced", "none", "absent", "null", "other"],
+)
+def test_only_whole_updates_of_the_asked_accumulators_are_given(listed, found):
+    assert accumulator_updates(Raw(listed.encode()), {1, 11}) == found
+
+
+@every_version
+def test_plans_are_trees_whose_metrics_name_their_accumulators(version):
+    def same(node, plain):
+        assert (node.node_name, node.simple_string) == (plain["nodeName"], plain["simpleString"])
+        assert [(metric.name, metric.accumulator_id, metric.metric_type) for metric in node.metrics] == [
+            (metric["name"], metric["accumulatorId"], metric["metricType"]) for metric in plain["metrics"]
+        ]
+        for ours, theirs in zip(node.children, plain["children"], strict=True):
+            same(ours, theirs)
+
+    for start, plain in events(version, SQLExecutionStart):
+        assert (start.execution_id, start.root_execution_id) == (plain["executionId"], plain["rootExecutionId"])
+        assert (start.description, start.time) == (plain["description"], plain["time"])
+        assert json.loads(bytes(start.physical_plan_description)) == plain["physicalPlanDescription"]
+        same(start.plan, plain["sparkPlanInfo"])
+    for update, plain in events(version, SQLAdaptiveExecutionUpdate):
+        assert update.execution_id == plain["executionId"]
+        same(update.plan, plain["sparkPlanInfo"])
+    for end, plain in events(version, SQLExecutionEnd):
+        assert (end.execution_id, end.time) == (plain["executionId"], plain["time"])
+        assert end.error_message == plain["errorMessage"]
+    for update, plain in events(version, DriverAccumUpdates):
+        assert update.execution_id == plain["executionId"]
+        assert [list(pair) for pair in update.updates] == plain["accumUpdates"]
+
+
+@every_version
+def test_each_batch_reports_its_phases_state_and_sources(version):
+    ((query, _),) = events(version, QueryStarted)
+    ((end, _),) = events(version, QueryTerminated)
+    assert (query.name, query.id, query.run_id) == ("tiny", end.id, end.run_id)
+    assert end.exception is None
+    batches = events(version, QueryProgress)
+    assert [event.progress.batch_id for event, _ in batches] == [0, 1, 2]
+    for event, plain in batches:
+        progress, shown = event.progress, plain["progress"]
+        assert (progress.id, progress.run_id, progress.name) == (query.id, query.run_id, "tiny")
+        assert (progress.timestamp, progress.batch_duration) == (shown["timestamp"], shown["batchDuration"])
+        assert (progress.duration_ms, progress.event_time) == (shown["durationMs"], shown["eventTime"])
+        (state,), (kept,) = progress.state_operators, shown["stateOperators"]
+        assert (state.operator_name, state.num_shuffle_partitions) == ("stateStoreSave", 2)
+        assert [state.num_rows_total, state.num_rows_updated, state.num_rows_removed] == [
+            kept[k] for k in ("numRowsTotal", "numRowsUpdated", "numRowsRemoved")
+        ]
+        assert [state.all_updates_time_ms, state.all_removals_time_ms, state.commit_time_ms] == [
+            kept[k] for k in ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs")
+        ]
+        assert (state.memory_used_bytes, state.num_state_store_instances) == (kept["memoryUsedBytes"], 2)
+        assert state.custom_metrics == kept["customMetrics"]
+        (source,), (came,) = progress.sources, shown["sources"]
+        assert source.description == came["description"]
+        offsets = (source.start_offset, source.end_offset, source.latest_offset)
+        assert [json.loads(bytes(offset)) for offset in offsets] == [
+            came[k] for k in ("startOffset", "endOffset", "latestOffset")
+        ]
+        assert progress.input_rows == source.num_input_rows == came["numInputRows"]
+        assert source.input_rows_per_second == came["inputRowsPerSecond"]
+        assert source.processed_rows_per_second == came["processedRowsPerSecond"]
+        assert (progress.sink.description, progress.sink.num_output_rows) == (
+            shown["sink"]["description"],
+            shown["sink"]["numOutputRows"],
+        )
+    assert sum(event.progress.input_rows for event, _ in batches) > 0
+
+
+def test_rates_that_java_writes_as_text_are_numbers():
+    source = {"description": "s", "inputRowsPerSecond": "NaN", "processedRowsPerSecond": "Infinity"}
+    event = decoded(QueryProgress, progress={"id": "a", "runId": "b", "sources": [source], "numInputRows": 8})
+    assert math.isnan(event.progress.sources[0].input_rows_per_second)
+    assert event.progress.sources[0].processed_rows_per_second == math.inf
+    assert event.progress.input_rows == 8
+
+
+def test_what_a_spark_may_leave_out_has_a_default():
+    assert decoded(JobStart, **{"Job ID": 3}) == JobStart(3)
+    assert decoded(TaskEnd, **{"Stage ID": 1, "Task Info": {"Task ID": 2}, "Task Metrics": None}).metrics is None
+    assert decoded(QueryProgress, progress={"id": "a", "runId": "b"}).progress.sources == ()
+    assert decoded(QueryIdle, id="a", runId="b", timestamp="t") == QueryIdle("a", "b", "t")
+    assert decoders({JobEnd})[b"SparkListenerJobEnd"](job_end(7)).result.kind == "JobSucceeded"
