@@ -18,6 +18,7 @@ from headgate.model.errors import InputError, PolicyError
 
 _COMMANDS = {
     "decide": "how many instances does each operator need? from DS2's files",
+    "inspect": "what a Spark event log says about the streaming queries in it",
 }
 
 _INTRODUCTION = """\

@@ -1,14 +1,10 @@
-"""A decision as text: a table for people, CSV for spreadsheets, reasons as a list.
-
-Plain formatting: a table of four thousand operators must not take longer than the decision
-(docs/decisions/0003 has the figures for the libraries that were tried).
-"""
+"""A decision as text: a table for people, CSV for spreadsheets, reasons as a list."""
 
 import csv
 import io
 from collections.abc import Sequence
-from unicodedata import east_asian_width
 
+from headgate.cli.text_table import aligned_rows
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision, Sizing
 from headgate.model.reasons import number
@@ -23,8 +19,7 @@ def table_lines(decision: Decision, flow: Dataflow, *, colour: bool) -> list[str
     bottleneck = decision.bottleneck
     worst = bottleneck.operator if bottleneck else None
     rows = [_HEADINGS, *(_row(sizing, flow, worst) for sizing in decision.sizings)]
-    columns = [_aligned(column, left=at in (0, 7)) for at, column in enumerate(zip(*rows, strict=True))]
-    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    lines = aligned_rows(rows, left=(0, 7))
     if colour:
         lines[0] = f"{_BOLD}{lines[0]}{_PLAIN}"
         lines[1:] = [
@@ -86,13 +81,3 @@ def csv_lines(decisions: Sequence[Decision]) -> list[str]:
             flags = int(s is worst), int(s.source)
             writer.writerow((window, decision.at, s.operator, s.now, need, s.instances, *rates, *flags))
     return text.getvalue().splitlines()
-
-
-def _aligned(cells: Sequence[str], *, left: bool) -> list[str]:
-    """Cells of one column, padded to one width; on a terminal East Asian characters take two places."""
-    if all(map(str.isascii, cells)):
-        width = max(map(len, cells))
-        return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
-    widths = [sum(2 if east_asian_width(character) in "WF" else 1 for character in cell) for cell in cells]
-    spaces = [" " * (max(widths) - width) for width in widths]
-    return [cell + space if left else space + cell for cell, space in zip(cells, spaces, strict=True)]

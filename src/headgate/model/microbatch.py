@@ -1,0 +1,95 @@
+"""One micro-batch of a streaming query, as it ran: its operators (stages), its tasks as columns, its driver's time.
+
+Both ways of looking at Spark, the event log and the running application, lead to this value; from here on nobody
+knows which it was. Times are in milliseconds, as Spark reports them.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from headgate.model.columns import Floats, Ints, read_only
+from headgate.model.dataflow import Dataflow
+from headgate.model.observation import Counters, Observation
+
+
+class NodeOutput(msgspec.Struct, frozen=True, gc=False):
+    """Rows that one plan node inside an operator put out: what shuffle records do not show."""
+
+    node: str
+    rows: int
+
+
+class Tasks(msgspec.Struct, frozen=True, eq=False):
+    """The tasks whose results counted, one row each; attempts that failed or came second are not among them."""
+
+    operator: npt.NDArray[np.int32]
+    """Position of its operator in the dataflow."""
+    partition: Ints
+    executor: tuple[str, ...]
+    launched: Ints
+    finished: Ints
+    deserialising: Ints
+    running: Ints
+    serialising: Ints
+    fetch_wait: Ints
+    gc: Ints
+    cpu_ns: Ints
+    records_in: Ints
+    records_out: Ints
+    bytes_spilled: Ints
+
+    @property
+    def useful_seconds(self) -> Floats:
+        """Time spent on records: deserialising, running and serialising, less waiting for the shuffle."""
+        useful = self.deserialising + self.running + self.serialising - self.fetch_wait
+        return np.maximum(useful, 0).astype(np.float64) / 1000.0
+
+    @property
+    def occupied_seconds(self) -> Floats:
+        """Time the task held its slot."""
+        return np.maximum(self.finished - self.launched, 0).astype(np.float64) / 1000.0
+
+
+class MicroBatch(msgspec.Struct, frozen=True, eq=False):
+    """A batch that is over."""
+
+    query: str
+    """The query's id: the same after a restart."""
+    run: str
+    """The run's id: another after each restart."""
+    name: str
+    number: int
+    began: str
+    """When its trigger fired, as Spark writes it."""
+    duration: int
+    phases: Mapping[str, int]
+    """The driver's own account: addBatch, queryPlanning, walCommit, …"""
+    input_rows: int
+    dataflow: Dataflow
+    """One operator a stage; as many instances as it had tasks."""
+    stateful: frozenset[str]
+    tasks: Tasks
+    nodes: Mapping[str, tuple[NodeOutput, ...]]
+    """Operator -> rows put out by its plan nodes, upstream first."""
+    attempts_lost: int
+    """Attempts that failed, were killed or came second: time that bought nothing."""
+
+    def observation(self) -> Observation:
+        """What DS2 would see: records and useful time per instance, over the time of the batch."""
+        tasks = self.tasks
+        wall = np.full(tasks.operator.size, self.duration / 1000)
+        return Observation(
+            self.dataflow,
+            tasks.operator,
+            tasks.partition,
+            Counters(
+                read_only(tasks.records_in.astype(np.float64)),
+                read_only(tasks.records_out.astype(np.float64)),
+                read_only(tasks.useful_seconds),
+                read_only(tasks.fetch_wait / 1000),
+                read_only(wall),
+            ),
+        )
