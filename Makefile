@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench-decide clean
+.PHONY: help demo test check format bench-decide bench-eventlog clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -32,6 +32,9 @@ format: $(READY) ## bring the code into its usual form
 
 bench-decide: $(READY) ## time and memory of `headgate decide` beside pyarrow reading the same file
 	$(BIN)/python benchmarks/decide.py
+
+bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
+	$(BIN)/python benchmarks/eventlog.py
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -4,7 +4,7 @@ import math
 import pytest
 from msgspec import Raw
 
-from eventlogs import DATA, VERSIONS, job_end, parsed
+from eventlogs import DATA, VERSIONS, parsed
 from headgate.formats.eventlog.accumulables import accumulator_updates
 from headgate.formats.eventlog.events import (
     EVENT_NAMES,
@@ -43,7 +43,8 @@ def events(version, kind):
 
 def decoded(kind, **fields):
     name = EVENT_NAMES[kind]
-    return decoders({kind})[name.encode()](json.dumps({"Event": name, **fields}).encode())
+    line = json.dumps({"Event": name, **fields}).encode()
+    return decoders({kind})[name.encode()](line, 0, len(line))
 
 
 @every_version
@@ -244,4 +245,4 @@ def test_what_a_spark_may_leave_out_has_a_default():
     assert decoded(TaskEnd, **{"Stage ID": 1, "Task Info": {"Task ID": 2}, "Task Metrics": None}).metrics is None
     assert decoded(QueryProgress, progress={"id": "a", "runId": "b"}).progress.sources == ()
     assert decoded(QueryIdle, id="a", runId="b", timestamp="t") == QueryIdle("a", "b", "t")
-    assert decoders({JobEnd})[b"SparkListenerJobEnd"](job_end(7)).result.kind == "JobSucceeded"
+    assert decoded(JobEnd, **{"Job ID": 1, "Job Result": {"Result": "JobSucceeded"}}).result.kind == "JobSucceeded"

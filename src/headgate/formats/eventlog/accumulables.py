@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, field
 
 # What follows the id in Spark's own order; SQL metrics are numbers written as text.
-_UPDATE = re.compile(rb'(?:"Name":"(?:[^"\\]|\\.)*+",)?"Update":"?(-?\d{1,19})"?[,}]')
+_UPDATE = re.compile(rb'(?:"Name":"[^"\\]*+(?:\\.[^"\\]*+)*+",)?"Update":"?(-?\d{1,19})"?[,}]')
 _SPARKS_WAY = b'[{"ID":'
 
 
@@ -39,11 +39,12 @@ def accumulator_updates(accumulables: Raw, ids: Collection[int]) -> dict[int, in
     at = 0
     for id in sorted(ids):
         # Spark lists them by id, nearly always: begin where the last one was, and at the top only if that fails.
-        start = text.find(b'{"ID":%d,' % id, at)
-        if start < 0 and (start := text.find(b'{"ID":%d,' % id, 0, at)) < 0:
+        entry = b'{"ID":%d,' % id
+        start = text.find(entry, at)
+        if start < 0 and (start := text.find(entry, 0, at)) < 0:
             continue
         at = start
-        if update := _UPDATE.match(text, text.index(b",", start) + 1):
+        if update := _UPDATE.match(text, start + len(entry)):
             found[id] = int(update[1])
     return found
 

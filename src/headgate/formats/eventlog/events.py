@@ -26,7 +26,7 @@ from headgate.formats.eventlog.sql import (
     SQLExecutionStart,
 )
 from headgate.formats.eventlog.streaming import QueryIdle, QueryProgress, QueryStarted, QueryTerminated
-from headgate.formats.eventlog.tasks import TaskEnd
+from headgate.formats.eventlog.tasks import TaskEnd, decode_task_end
 
 Event: TypeAlias = (
     LogStart
@@ -83,11 +83,20 @@ EVERY_EVENT: frozenset[type[Event]] = frozenset(EVENT_NAMES)
 _LAX: frozenset[type[Event]] = frozenset({QueryProgress})
 
 
-def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Callable[[bytes], Event]]:
+Decode: TypeAlias = Callable[[bytes, int, int], Event]
+"""Bytes, where the event begins in them and where it ends -> the event."""
+
+
+def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Decode]:
     """For each type, the name that stands in the log and what turns such a line into the event.
 
-    >>> decode = decoders({ApplicationEnd})[b"SparkListenerApplicationEnd"]
-    >>> decode(b'{"Event":"SparkListenerApplicationEnd","Timestamp":1794787824495,"ExitCode":0}')
+    >>> line = b'{"Event":"SparkListenerApplicationEnd","Timestamp":1794787824495,"ExitCode":0}'
+    >>> decoders({ApplicationEnd})[b"SparkListenerApplicationEnd"](line, 0, len(line))
     ApplicationEnd(timestamp=1794787824495)
     """
-    return {EVENT_NAMES[kind].encode(): msgspec.json.Decoder(kind, strict=kind not in _LAX).decode for kind in wanted}
+    return {EVENT_NAMES[kind].encode(): decode_task_end if kind is TaskEnd else _decoder(kind) for kind in wanted}
+
+
+def _decoder(kind: type[Event]) -> Decode:
+    decode = msgspec.json.Decoder(kind, strict=kind not in _LAX).decode
+    return lambda data, start, end: decode(data[start:end])

@@ -1,9 +1,15 @@
 """Bytes as they come -> whole lines. What follows the last line end waits for more.
 
+Most lines lie whole in the bytes as they came, and are pointed to there instead of being copied: a line is a `Span`.
 A line that never ends must not fill the memory: beyond a limit it is dropped up to its end and comes out as None.
 """
 
+from collections.abc import Iterator
+
 _LONGEST = 64 << 20
+
+Span = tuple[bytes, int, int]
+"""Some bytes, where the line begins in them, and where it ends."""
 
 
 class Lines:
@@ -15,25 +21,30 @@ class Lines:
         self._length = 0
         self._dropping = False
 
-    def feed(self, data: bytes) -> list[bytes | None]:
+    def feed(self, data: bytes) -> Iterator[Span | None]:
         r"""The lines that are complete with these bytes, without their ends.
 
         >>> lines = Lines()
-        >>> lines.feed(b"one\ntw"), lines.feed(b"o\n"), lines.rest
-        ([b'one'], [b'two'], b'')
+        >>> list(lines.feed(b"one\ntw")), list(lines.feed(b"o\n")), lines.rest
+        ([(b'one\ntw', 0, 3)], [(b'two', 0, 3)], b'')
         """
-        if b"\n" not in data:
+        find = data.find
+        end = find(b"\n")
+        if end < 0:
             self._keep(data)
-            return []
-        lines: list[bytes | None] = data.split(b"\n")  # type: ignore[assignment]
-        first, last = lines[0], lines.pop()
-        if self._dropping:
-            lines[0] = None
-        elif self._begun:
-            lines[0] = b"".join([*self._begun, first or b""])
+            return
+        start = 0
+        if self._dropping or self._begun:
+            whole = b"".join([*self._begun, data[:end]])
+            yield None if self._dropping else (whole, 0, len(whole))
+            start = end + 1
+            end = find(b"\n", start)
         self._begun, self._length, self._dropping = [], 0, False
-        self._keep(last or b"")
-        return lines
+        while end >= 0:
+            yield data, start, end
+            start = end + 1
+            end = find(b"\n", start)
+        self._keep(data[start:])
 
     @property
     def rest(self) -> bytes:

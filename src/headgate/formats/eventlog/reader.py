@@ -8,7 +8,7 @@ Invariant: what is kept between two events is a piece of the file and a line tha
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
@@ -16,7 +16,7 @@ from headgate.formats.eventlog.application import ApplicationEnd, LogStart
 from headgate.formats.eventlog.compression import LONGEST_MAGIC, Decompressor, codec_of, decompressor
 from headgate.formats.eventlog.events import EVERY_EVENT, Event, decoders
 from headgate.formats.eventlog.framing import DamagedData
-from headgate.formats.eventlog.lines import Lines
+from headgate.formats.eventlog.lines import Lines, Span
 from headgate.formats.eventlog.notes import (
     CutOff,
     Damaged,
@@ -171,7 +171,7 @@ class EventLog(Iterator[Event]):
                 pending |= self._seen_event
             else:
                 self._seen_event |= bool(whole.name)
-                yield from self._in_lines([line])
+                yield from self._in_lines([(line, 0, len(line))])
         if pending and not self._ended:
             self._problems.append(CutOff(self._path, self._line + 1))
 
@@ -194,27 +194,26 @@ class EventLog(Iterator[Event]):
 
     # From lines to events: everything below runs once a line.
 
-    def _in_lines(self, lines: Sequence[bytes | None]) -> Iterator[Event]:
+    def _in_lines(self, lines: Iterable[Span | None]) -> Iterator[Event]:
         find = self._decoders.get
-        number = self._line
-        self._line += len(lines)
-        for line in lines:
-            number += 1
-            if line is None:
-                self._skip(number)
+        for span in lines:
+            self._line += 1
+            if span is None:
+                self._skip()
                 continue
-            if line.startswith(_HEAD):
+            data, start, end = span
+            if data.startswith(_HEAD, start):
                 self._seen_event = True
-                name = line[_NAME : line.find(b'"', _NAME)]
-            elif not (name := self._unusual_name(line, number)):
+                name = data[start + _NAME : data.find(b'"', start + _NAME, end)]
+            elif not (name := self._unusual_name(data[start:end])):
                 continue
             decode = find(name)
             if decode is None:
                 continue
             try:
-                event = decode(line)
+                event = decode(data, start, end)
             except _UNREADABLE:
-                self._skip(number)
+                self._skip()
                 continue
             kind = type(event)
             if kind is LogStart or kind is ApplicationEnd:
@@ -223,14 +222,14 @@ class EventLog(Iterator[Event]):
                     continue
             yield event
 
-    def _unusual_name(self, line: bytes, number: int) -> bytes:
+    def _unusual_name(self, line: bytes) -> bytes:
         """The type of an event that some other program wrote; empty for what is no event."""
         if not line.strip():
             return b""
         try:
             name = _ANY_EVENT.decode(line).name.encode()
         except _UNREADABLE:
-            self._skip(number)
+            self._skip()
             return b""
         self._seen_event = True
         return name
@@ -241,9 +240,9 @@ class EventLog(Iterator[Event]):
         else:
             self._ended = True
 
-    def _skip(self, number: int) -> None:
+    def _skip(self) -> None:
         if not self._skipped:
-            self._first_skipped = (self._path, number)
+            self._first_skipped = (self._path, self._line)
         self._skipped += 1
 
 

@@ -1,14 +1,15 @@
 """The event that makes up most of a log: a task that ended, with what it measured.
 
-Four fifths of such a line are accumulables, which nobody needs all of. They stay the bytes they are until
-`accumulables.accumulator_updates` is asked for a few. A `TaskEnd` therefore holds on to its line: take from it what
-is needed and let it go.
+Four fifths of such a line are accumulables, which nobody needs all of. They are cut out as bytes before the line is
+decoded, and stay bytes until `accumulables.accumulator_updates` is asked for a few. A `TaskEnd` therefore holds
+several kilobytes: take from it what is needed and let it go.
 
 Milliseconds, but for fields that say `_ns`; bytes.
 """
 
 import msgspec
 from msgspec import Raw, field
+from msgspec.structs import force_setattr
 
 
 class TaskEndReason(msgspec.Struct, frozen=True, gc=False):
@@ -94,3 +95,27 @@ class TaskEnd(msgspec.Struct, frozen=True, gc=False):
     task_type: str = field(name="Task Type", default="")
     reason: TaskEndReason = field(name="Task End Reason", default=TaskEndReason())
     metrics: TaskMetrics | None = field(name="Task Metrics", default=None)
+
+
+# Where Spark puts the accumulables. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
+_BEFORE = b'"Accumulables":['
+_AFTER = b']},"Task Executor Metrics":'
+_TASK_END = msgspec.json.Decoder(TaskEnd)
+
+
+def decode_task_end(data: bytes, start: int, end: int) -> TaskEnd:
+    """The event in these bytes. Skipping the accumulables unparsed halves the time that decoding takes.
+
+    >>> line = b'{"Stage ID":4,"Task Info":{"Task ID":7,"Accumulables":[{"ID":1}]},"Task Executor Metrics":{}}'
+    >>> task = decode_task_end(line, 0, len(line))
+    >>> task.info.id, bytes(task.info.accumulables)
+    (7, b'[{"ID":1}]')
+    """
+    opening = data.find(_BEFORE, start, end)
+    closing = data.rfind(_AFTER, opening, end) if opening >= 0 else -1
+    if closing < 0:
+        return _TASK_END.decode(data[start:end])
+    opening += len(_BEFORE)
+    task = _TASK_END.decode(data[start:opening] + data[closing:end])
+    force_setattr(task.info, "accumulables", Raw(data[opening - 1 : closing + 1]))
+    return task

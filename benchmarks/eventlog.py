@@ -1,0 +1,178 @@
+"""Speed and memory of reading event logs, beside what everybody would write first: json.loads on every line.
+
+The log is that of a real word count on a cluster, its four batches over and over: once as recorded, with 8 tasks a
+batch, and once with each batch's tasks repeated until there are about 100, as larger jobs have. `read_events` wants
+every event type; its consumer takes records and times from every task, walks every plan for accumulators that count
+rows, and asks every task for three of those. json.loads only parses. Both read the same file in fresh processes, in
+turn, because these machines are noisy: what is reported is the ratio of each pair and its spread.
+
+    make bench-eventlog                 (or: python benchmarks/eventlog.py --sizes 300,2000 --rounds 3 --tasks 100)
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+SAMPLE = Path(__file__).parent.parent / "tests" / "data" / "eventlogs" / "wordcount-4.3.0.zstd"
+BATCHES = 4
+TASK_START, TASK_END = b'{"Event":"SparkListenerTaskStart"', b'{"Event":"SparkListenerTaskEnd"'
+
+HEADGATE = """
+import sys, time
+from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.events import SQLExecutionStart, TaskEnd
+from headgate.formats.eventlog.reader import read_events
+
+def counting_rows(node, found):
+    found.extend(metric.accumulator_id for metric in node.metrics if metric.name == "number of output rows")
+    for child in node.children:
+        counting_rows(child, found)
+    return found
+
+started = time.perf_counter()
+events = tasks = records = useful = asked = 0
+ids = []
+log = read_events(sys.argv[1])
+for event in log:
+    events += 1
+    if type(event) is TaskEnd:
+        tasks += 1
+        metrics = event.metrics
+        records += metrics.shuffle_read.records + metrics.input.records
+        useful += metrics.run_time + metrics.deserialize_time - metrics.shuffle_read.fetch_wait_time
+        asked += len(accumulator_updates(event.info.accumulables, ids))
+    elif type(event) is SQLExecutionStart:
+        ids = counting_rows(event.plan, [])[-3:]
+print(time.perf_counter() - started, events, tasks, asked)
+assert not log.notes, log.notes
+"""
+
+JSON = """
+import json, sys, time
+started = time.perf_counter()
+events = 0
+with open(sys.argv[1], "rb") as file:
+    for line in file:
+        json.loads(line)
+        events += 1
+print(time.perf_counter() - started, events, 0, 0)
+"""
+
+
+class Run(NamedTuple):
+    """One process: seconds spent reading, what it counted, and the memory it held at most."""
+
+    seconds: float
+    events: int
+    tasks: int
+    accumulators: int
+    megabytes: float
+
+
+def run(program: str, *arguments: object) -> Run:
+    """Run a program to its end; peak memory is the kernel's own figure for it."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    seconds, *counts = process.stdout.read().split() or ["0"]
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"a benchmarked program ended with exit code {process.returncode}")
+    return Run(float(seconds), *map(int, counts), usage.ru_maxrss / 1024)
+
+
+def sample_lines() -> list[bytes]:
+    """The lines of the real log."""
+    with pa.CompressedInputStream(pa.OSFile(str(SAMPLE)), "zstd") as stream:
+        return stream.read().splitlines(keepends=True)
+
+
+def write_log(path: Path, lines: Sequence[bytes], megabytes: int, tasks: int) -> float:
+    """A log of about this size with about so many tasks a batch. Gives its size in MB."""
+    recorded = sum(line.startswith(TASK_END) for line in lines) // BATCHES
+    times = max(1, tasks // recorded)
+    body = b"".join(line * (times if line.startswith((TASK_START, TASK_END)) else 1) for line in lines[1:-1])
+    with path.open("wb") as file:
+        file.write(lines[0])
+        for _ in range(max(1, megabytes * 1_000_000 // len(body))):
+            file.write(body)
+        file.write(lines[-1])
+    return path.stat().st_size / 1e6
+
+
+def spread(values: Sequence[float]) -> str:
+    """Median, least and most."""
+    return f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def verdict(met: bool) -> str:
+    """How a figure stands to what we hold ourselves to."""
+    return "met" if met else "MISSED"
+
+
+def in_turn(log: Path, lines: Sequence[bytes], sizes: Sequence[int], tasks: int, rounds: int) -> None:
+    """Both readers on logs of several sizes."""
+    print(f"\nabout {tasks} tasks a batch, {rounds} pairs in turn")
+    print(
+        f"{'MB':>6}  {'headgate MB/s':>25}  {'json.loads MB/s':>25}  {'ratio':>18}  {'headgate MB':>11}  {'json MB':>7}"
+    )
+    times: list[tuple[float, float]] = []
+    for size in sizes:
+        megabytes = write_log(log, lines, size, tasks)
+        run(HEADGATE, log)  # does not count: it fills the file cache
+        pairs = [(run(HEADGATE, log), run(JSON, log)) for _ in range(rounds)]
+        ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+        ratios = [b.seconds / a.seconds for a, b in pairs]
+        memory = max(one.megabytes for one in ours)
+        print(
+            f"{megabytes:>6.0f}  {spread([megabytes / one.seconds for one in ours]):>25}  "
+            f"{spread([megabytes / one.seconds for one in theirs]):>25}  {spread(ratios):>18}  {memory:>11.0f}  "
+            f"{max(one.megabytes for one in theirs):>7.0f}"
+        )
+        print(
+            f"        {ours[0].events:,} of {theirs[0].events:,} events read, {ours[0].tasks:,} of them tasks, "
+            f"{ours[0].accumulators:,} accumulators found"
+        )
+        print(f"        at least 5 times json.loads: {verdict(statistics.median(ratios) >= 5)}", end="; ")
+        print(f"under 300 MB: {verdict(memory < 300)}")
+        times.append((megabytes, statistics.median(one.seconds for one in ours)))
+    if len(times) > 1:
+        (least, fast), (most, slow) = times[0], times[-1]
+        print(f"  growth: {most / least:.1f} times the bytes take {slow / fast:.1f} times as long")
+
+
+def compressed(log: Path, packed: Path) -> None:
+    """The same text in one zstd stream."""
+    with pa.OSFile(str(log)) as source, pa.CompressedOutputStream(str(packed), "zstd") as sink:
+        sink.upload(source)
+    took, text = run(HEADGATE, packed), log.stat().st_size / 1e6
+    print(f"\nzstd: {text / took.seconds:,.0f} MB of text a second, {took.megabytes:.0f} MB of memory")
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="100,300", help="sizes of the logs in MB; 2000 for a large one")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tasks", default="8,100", help="tasks a batch; 8 is the log as recorded")
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.sizes.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        for tasks in given.tasks.split(","):
+            in_turn(log, sample_lines(), sizes, int(tasks), given.rounds)
+        compressed(log, log.with_suffix(".zstd"))
+
+
+if __name__ == "__main__":
+    main()
