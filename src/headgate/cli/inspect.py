@@ -45,12 +45,12 @@ def run(given: argparse.Namespace) -> int:
     """Read, sum up, print."""
     log = read_events(given.path, wanted=WANTED)
     found = profiles(list(read_batches(log)))
-    for note in log.notes:
-        print(f"headgate: {given.path}: {note}", file=sys.stderr)
-    if not found:
-        raise InputError(
-            f"{given.path}: no batch of a streaming query in it; give the log of an application that ran one"
+    for note in map(str, log.notes):
+        print(
+            f"headgate: {note}" if note.startswith(given.path) else f"headgate: {given.path}: {note}", file=sys.stderr
         )
+    if not found:
+        raise InputError(f"{given.path}: no batch of a streaming query in it; give the log of a streaming application")
     if given.format == "json":
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
@@ -59,8 +59,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _lines(profile: QueryProfile) -> Sequence[str]:
-    rows = [("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed ms", "record us", "largest")]
-    rows += [_row(operator) for operator in profile.operators]
+    heading = ("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed ms", "record us", "largest")
+    rows = [heading, *(_row(operator) for operator in profile.operators)]
     lost = f", {profile.attempts_lost:,} task attempts lost" if profile.attempts_lost else ""
     return [
         f"query {profile.name}: {profile.batches:,} batches, {profile.counted:,} counted{lost}",

@@ -45,12 +45,17 @@ class Tasks(msgspec.Struct, frozen=True, eq=False):
     def useful_seconds(self) -> Floats:
         """Time spent on records: deserialising, running and serialising, less waiting for the shuffle."""
         useful = self.deserialising + self.running + self.serialising - self.fetch_wait
-        return np.maximum(useful, 0).astype(np.float64) / 1000.0
+        return _seconds(useful)
 
     @property
     def occupied_seconds(self) -> Floats:
         """Time the task held its slot."""
-        return np.maximum(self.finished - self.launched, 0).astype(np.float64) / 1000.0
+        return _seconds(self.finished - self.launched)
+
+
+def _seconds(milliseconds: Ints) -> Floats:
+    seconds: Floats = np.maximum(milliseconds, 0) / 1000.0
+    return seconds
 
 
 class MicroBatch(msgspec.Struct, frozen=True, eq=False):

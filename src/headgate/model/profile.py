@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from headgate.model.columns import Floats
+from headgate.model.columns import Bools, Floats
 from headgate.model.microbatch import MicroBatch
 
 WARM_UP = 3
@@ -81,7 +81,9 @@ def _profile(query: str, seen: Sequence[MicroBatch]) -> QueryProfile:
     counted = _warm(seen)
     seconds = np.array([batch.duration / 1000 for batch in counted])
     records = np.array([batch.input_rows for batch in counted], np.float64)
-    names = dict.fromkeys(name for batch in counted for name in batch.dataflow.ids)
+    # The batch with the most operators first: it has them in their order; others may lack some.
+    fullest = sorted(counted, key=lambda batch: -len(batch.dataflow.operators))
+    names = dict.fromkeys(name for batch in fullest for name in batch.dataflow.ids)
     return QueryProfile(
         query,
         counted[-1].name,
@@ -148,7 +150,7 @@ def _operator(name: str, batches: Sequence[MicroBatch]) -> OperatorProfile:
     )
 
 
-def _largest(batches: Sequence[MicroBatch], rows: Sequence[np.ndarray]) -> tuple[float, int]:
+def _largest(batches: Sequence[MicroBatch], rows: Sequence[Bools]) -> tuple[float, int]:
     """The largest partition's share of all records, and which it is."""
     totals: dict[int, int] = {}
     for batch, mine in zip(batches, rows, strict=True):

@@ -135,12 +135,7 @@ class _Assembly:
             return None
         names = _names(ran)
         by_stage = {stage.plan.id: name for stage, name in zip(ran, names, strict=True)}
-        edges = [
-            Edge(by_stage[up], name)
-            for stage, name in zip(ran, names, strict=True)
-            for up in stage.plan.parents
-            if up in by_stage
-        ]
+        edges = [Edge(up, name) for stage, name in zip(ran, names, strict=True) for up in _feeders(stage, by_stage)]
         flow = Dataflow((Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)), edges)
         return MicroBatch(
             progress.id,
@@ -157,6 +152,13 @@ class _Assembly:
             {by_stage[stage.plan.id]: _node_outputs(stage) for stage in ran},
             sum(stage.lost for stage in ran),
         )
+
+
+def _feeders(stage: _Stage, by_stage: dict[int, str]) -> list[str]:
+    """The operators that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's."""
+    parents = [by_stage[up] for up in stage.plan.parents if up in by_stage]
+    planned = stage.fragment.inputs if stage.fragment else ()
+    return parents or [name for name in planned if name in by_stage.values()]
 
 
 def _names(stages: list[_Stage]) -> list[str]:

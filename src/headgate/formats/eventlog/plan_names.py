@@ -44,7 +44,9 @@ def fragment_name(nodes: list[PlanNode]) -> str:
     >>> fragment_name([scan, PlanNode("Project", "Project [word#4]"), partial])
     'scan -> count by word'
     """
-    said = list(dict.fromkeys(name for name in map(node_name, nodes) if name)) or ["stage"]
+    said = list(dict.fromkeys(name for name in map(node_name, nodes) if name))
+    if not said:
+        said = ["write" if any("Write" in node.node_name for node in nodes) else "pass on"]
     if any(map(is_stateful, nodes)):
         said[-1] += " [state]"
     return " -> ".join(said)

@@ -29,8 +29,8 @@ class Fragment(NamedTuple):
 
     name: str
     stateful: bool
-    inputs: tuple[int, ...]
-    """Places of the fragments that feed it, in the list it comes in."""
+    inputs: tuple[str, ...]
+    """Names of the fragments that feed it."""
     accumulators: frozenset[int]
     """Accumulators that only tasks of this fragment update: by them a stage is recognised."""
     rows: tuple[NodeRows, ...]
@@ -39,17 +39,35 @@ class Fragment(NamedTuple):
 
 def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
     """The fragments of a plan, the one that ends it first."""
-    found: list[Fragment | None] = []
-    _cut(plan, (), found)
-    return _named_apart([fragment for fragment in found if fragment is not None])
+    pieces: list[_Piece] = []
+    _cut(plan, (), pieces)
+    names = _told_apart([fragment_name(piece.nodes) for piece in pieces])
+    return tuple(
+        Fragment(
+            name,
+            any(map(is_stateful, piece.nodes)),
+            tuple(names[place] for place in piece.inputs),
+            frozenset(piece.accumulators),
+            tuple(_rows(piece.nodes)),
+        )
+        for name, piece in zip(names, pieces, strict=True)
+    )
 
 
-def _cut(root: PlanNode, written: tuple[int, ...], found: list[Fragment | None]) -> int:
-    """Add the fragment that ends in `root`, and those before it; `written` are accumulators of its way out."""
-    place = len(found)
-    found.append(None)
+class _Piece(NamedTuple):
+    """A fragment before all have names: nodes upstream first, and the places of the pieces that feed it."""
+
+    nodes: list[PlanNode]
+    inputs: list[int]
+    accumulators: set[int]
+
+
+def _cut(root: PlanNode, written: tuple[int, ...], pieces: list[_Piece]) -> int:
+    """Add the piece that ends in `root`, and those before it; `written` are accumulators of its way out."""
+    place = len(pieces)
+    pieces.append(_Piece([], [], set(written)))
     nodes: list[PlanNode] = []
-    accumulators = set(written)
+    accumulators = pieces[place].accumulators
     exchanges: list[PlanNode] = []
     todo = [root]
     while todo:
@@ -61,19 +79,10 @@ def _cut(root: PlanNode, written: tuple[int, ...], found: list[Fragment | None])
             nodes.append(node)
             accumulators.update(metric.accumulator_id for metric in node.metrics)
             todo.extend(reversed(node.children))
-    inputs = [
-        _cut(child, tuple(m.accumulator_id for m in exchange.metrics if _counts_writing(m.name)), found)
-        for exchange in exchanges
-        for child in exchange.children
-    ]
-    upstream_first = nodes[::-1]
-    found[place] = Fragment(
-        fragment_name(upstream_first),
-        any(map(is_stateful, nodes)),
-        tuple(inputs),
-        frozenset(accumulators),
-        tuple(_rows(upstream_first)),
-    )
+    pieces[place].nodes.extend(reversed(nodes))
+    for exchange in exchanges:
+        out = tuple(m.accumulator_id for m in exchange.metrics if _counts_writing(m.name))
+        pieces[place].inputs.extend(_cut(child, out, pieces) for child in exchange.children)
     return place
 
 
@@ -88,16 +97,18 @@ def _counts_writing(metric: str) -> bool:
 
 def _rows(nodes: list[PlanNode]) -> Iterator[NodeRows]:
     for node in nodes:
-        for metric in node.metrics:
-            if metric.name == _ROWS:
-                yield NodeRows(node_name(node) or node.node_name, metric.accumulator_id)
+        # Reading and writing state also counts rows, but of the state, not of what flows.
+        if "StateStore" not in node.node_name:
+            for metric in node.metrics:
+                if metric.name == _ROWS:
+                    yield NodeRows(node_name(node) or node.node_name, metric.accumulator_id)
 
 
-def _named_apart(all_fragments: list[Fragment]) -> tuple[Fragment, ...]:
-    """Fragments with one name are numbered, so that a name is an identity."""
+def _told_apart(names: list[str]) -> list[str]:
+    """Names that occur again are numbered, so that a name is an identity."""
     seen: dict[str, int] = {}
     apart = []
-    for fragment in all_fragments:
-        seen[fragment.name] = number = seen.get(fragment.name, 0) + 1
-        apart.append(fragment if number == 1 else fragment._replace(name=f"{fragment.name} ({number})"))
-    return tuple(apart)
+    for name in names:
+        seen[name] = number = seen.get(name, 0) + 1
+        apart.append(name if number == 1 else f"{name} ({number})")
+    return apart

@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+
+LOGS = Path(__file__).parent / "data" / "eventlogs"
+
+
+def test_the_table_shows_a_query_and_its_operators(headgate):
+    ran = headgate("inspect", LOGS / "wordcount-4.3.0.zstd")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "query wordcount: 4 batches, 1 counted"
+    assert lines[1].startswith("a batch takes 2.31 s for 1,749 records, ")
+    assert lines[3].startswith("scan -> mapInArrow run -> count by word      4  1,749  1,468       20 ")
+    assert lines[4].startswith("count by word [state]                        4  1,468 ")
+
+
+def test_json_has_the_same_in_full(headgate):
+    (profile,) = json.loads(headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--format", "json").out)
+    assert profile["operators"][0]["fan_out"] == 20.0
+    assert profile["operators"][1]["stateful"]
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4", "snappy"])
+def test_a_log_reads_the_same_in_every_codec(headgate, codec):
+    assert headgate("inspect", LOGS / f"spark-3.5.9.{codec}").out == headgate("inspect", LOGS / "spark-3.5.9.zstd").out
+
+
+def test_a_log_still_being_written_is_answered_with_a_word_about_that(headgate):
+    ran = headgate("inspect", LOGS / "spark-3.5.9.zstd.inprogress")
+    assert ran.code == 0
+    assert "the log has no end" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("README.md", "no Spark event in it; give an event log"),
+        ("absent.log", "cannot be read (No such file or directory)"),
+    ],
+)
+def test_what_is_no_event_log_is_refused_in_one_line(headgate, name, said):
+    ran = headgate("inspect", LOGS / name)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_an_application_without_streaming_is_refused_in_one_line(headgate, file):
+    events = ({"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"}, {"Event": "SparkListenerApplicationEnd"})
+    log = file("batch.log", "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    ran = headgate("inspect", log)
+    assert ran.code == 2
+    assert "no batch of a streaming query in it; give the log of a streaming application" in ran.err

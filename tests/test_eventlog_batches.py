@@ -1,0 +1,161 @@
+"""Events put together into micro-batches: what counts, what does not, and whose it is."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.jobs import JobProperties, JobStart, StagePlan
+from headgate.formats.eventlog.reader import read_events
+from headgate.formats.eventlog.sql import PlanMetric, PlanNode, SQLExecutionStart
+from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source
+from headgate.formats.eventlog.tasks import (
+    Input,
+    ShuffleRead,
+    ShuffleWrite,
+    TaskEnd,
+    TaskEndReason,
+    TaskInfo,
+    TaskMetrics,
+)
+
+LOGS = Path(__file__).parent / "data" / "eventlogs"
+
+
+def job(id, *stages, run="run", batch=0, execution=0):
+    plans = tuple(StagePlan(number, tasks=1, parents=tuple(parents)) for number, parents in stages)
+    properties = JobProperties(query_id="q", batch_id=str(batch), execution_id=str(execution), group_id=run)
+    return JobStart(id, stage_ids=tuple(n for n, _ in stages), stages=plans, properties=properties)
+
+
+def task(stage, partition=0, *, records=10, written=0, reason="Success", run=100, executor="1", updates=(), **info):
+    accumulables = Raw(msgspec.json.encode([{"ID": id, "Name": "x", "Update": str(n)} for id, n in updates]))
+    metrics = TaskMetrics(
+        deserialize_time=5, run_time=run, result_serialization_time=1,
+        shuffle_read=ShuffleRead(records=records, fetch_wait_time=6), shuffle_write=ShuffleWrite(records=written),
+    )  # fmt: skip
+    about = TaskInfo(
+        1000 * stage + partition, partition=partition, launch_time=1000, finish_time=1000 + run + 10,
+        executor=executor, accumulables=accumulables, **info,
+    )  # fmt: skip
+    return TaskEnd(stage, about, reason=TaskEndReason(reason), metrics=metrics)
+
+
+def report(batch=0, run="run", rows=10, query="q"):
+    return QueryProgress(
+        Progress(query, run, "name", batch_id=batch, batch_duration=500, sources=(Source(num_input_rows=rows),))
+    )
+
+
+def test_stages_of_a_batch_become_operators_with_the_shuffle_as_edges():
+    (batch,) = read_batches(
+        [job(0, (0, []), (1, [0])), task(0, written=7), task(0, 1, written=5), task(1, records=12), report()]
+    )
+    assert batch.dataflow.ids == ("stage 0", "stage 1")
+    assert batch.dataflow.instances.tolist() == [2, 1]
+    assert [(edge.source, edge.target) for edge in batch.dataflow.edges] == [("stage 0", "stage 1")]
+    assert batch.tasks.records_in.tolist() == [10, 10, 12]
+    assert batch.tasks.records_out.tolist() == [7, 5, 0]
+    assert (batch.number, batch.duration, batch.input_rows) == (0, 500, 10)
+
+
+def test_useful_time_is_all_time_but_the_wait_for_the_shuffle():
+    (batch,) = read_batches([job(0, (0, [])), task(0), report()])
+    assert batch.tasks.useful_seconds.tolist() == [0.1]  # 5 + 100 + 1 - 6 ms
+    assert batch.tasks.occupied_seconds.tolist() == [0.11]
+    observed = batch.observation()
+    assert observed.rates.true_processing.tolist() == [100.0]  # 10 records in 0.1 s
+    assert observed.rates.observed_processing.tolist() == [20.0]  # in 0.5 s
+
+
+@pytest.mark.parametrize("reason", ["ExceptionFailure", "TaskKilled", "FetchFailed"])
+def test_only_the_attempt_whose_result_counted_is_counted(reason):
+    events = [
+        job(0, (0, [])),
+        task(0, reason=reason, records=99),
+        task(0, records=10),
+        task(0, records=10, speculative=True),
+        report(),
+    ]
+    (batch,) = read_batches(events)
+    assert batch.tasks.records_in.tolist() == [10]
+    assert batch.attempts_lost == 2
+
+
+def test_a_stage_that_another_job_of_the_batch_planned_before_is_one_stage():
+    # Adaptive execution: the first job runs the map side, the second skips it and runs the reduce side.
+    events = [job(0, (0, [])), task(0, written=7), job(1, (0, []), (1, [0])), task(1, records=7), report()]
+    (batch,) = read_batches(events)
+    assert batch.dataflow.ids == ("stage 0", "stage 1")
+    assert batch.tasks.records_in.tolist() == [10, 7]
+
+
+def test_queries_that_run_side_by_side_are_told_apart():
+    events = [
+        job(0, (0, []), run="run a"), job(1, (1, []), run="run b"), task(1, records=3), task(0, records=4),
+        report(run="run b", query="b"), report(run="run a", query="a"),
+    ]  # fmt: skip
+    first, second = read_batches(events)
+    assert (first.query, first.tasks.records_in.tolist()) == ("b", [3])
+    assert (second.query, second.tasks.records_in.tolist()) == ("a", [4])
+
+
+def test_a_batch_without_data_and_jobs_of_nobody_leave_nothing():
+    nobodys = JobStart(5, stages=(StagePlan(9),), properties=JobProperties())
+    assert list(read_batches([nobodys, task(9), report()])) == []
+
+
+def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    split = PlanNode("MapInArrow", "MapInArrow split(a#1)#2", (PlanMetric("number of output rows", 12),), (scan,))
+    exchange = PlanNode(
+        "Exchange", "Exchange", (PlanMetric("shuffle records written", 13), PlanMetric("records read", 14)), (split,)
+    )
+    count = PlanNode(
+        "HashAggregate",
+        "HashAggregate(keys=[w#3], functions=[count(1)])",
+        (PlanMetric("number of output rows", 15),),
+        (exchange,),
+    )
+    events = [
+        SQLExecutionStart(0, plan=count),
+        job(0, (7, []), (8, [7])),
+        task(7, records=0, written=9, updates=[(11, 10), (12, 200), (13, 9)]),
+        task(7, 1, records=0, written=8, updates=[(11, 20), (12, 400), (13, 8)]),
+        task(8, records=17, updates=[(14, 17), (15, 6)]),
+        report(rows=30),
+    ]
+    (batch,) = read_batches(events)
+    assert batch.dataflow.ids == ("scan -> mapInArrow split", "count by w")
+    assert [(n.node, n.rows) for n in batch.nodes["scan -> mapInArrow split"]] == [
+        ("scan", 30),
+        ("mapInArrow split", 600),
+    ]
+    assert batch.tasks.records_out.tolist() == [9, 8, 6]
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.3.0"])
+def test_real_logs_of_every_spark_give_the_same_operators(version):
+    batches = list(read_batches(read_events(str(LOGS / f"spark-{version}.zstd"), wanted=WANTED)))
+    assert len(batches) == 3
+    names = {name for batch in batches for name in batch.dataflow.ids}
+    assert names == {"scan rate -> count by _groupingexpression", "count by _groupingexpression [state]"}
+    assert batches[-1].stateful == {"count by _groupingexpression [state]"}
+
+
+def test_a_real_word_count_shows_what_partial_aggregation_hides():
+    batches = list(read_batches(read_events(str(LOGS / "wordcount-4.3.0.zstd"), wanted=WANTED)))
+    for batch in batches:
+        if batch.input_rows:
+            rows = {node.node: node.rows for node in batch.nodes["scan -> mapInArrow run -> count by word"]}
+            assert rows["scan"] == batch.input_rows
+            assert rows["mapInArrow run"] == 20 * batch.input_rows  # twenty words in every sentence
+            first, second = (
+                batch.dataflow.position(batch.dataflow.ids[0]),
+                batch.dataflow.position("count by word [state]"),
+            )
+            out = batch.tasks.records_out[batch.tasks.operator == first].sum()
+            assert out == batch.tasks.records_in[batch.tasks.operator == second].sum()
+    assert Input().records == 0
