@@ -2,6 +2,8 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from eventlogs import DATA, VERSIONS, parsed
@@ -142,17 +144,25 @@ def test_accumulators_found_as_bytes_are_those_that_json_finds(version):
                 expected[one["ID"]] = int(one["Update"])
         every = {one["ID"] for one in plain["Task Info"]["Accumulables"]} | {0, 10**9}
         assert accumulator_updates(task.info.accumulables, every) == expected
-        for some in (sorted(every)[::3], sorted(every, reverse=True)[:2], []):
+        between = [id + 1 for id in every]
+        for some in (sorted(every)[::3], sorted(every, reverse=True)[:2], between, []):
             wanted = {id: expected[id] for id in some if id in expected}
             assert accumulator_updates(task.info.accumulables, some) == wanted
+
+
+@given(st.sets(st.integers(0, 3000), min_size=1, max_size=80), st.sets(st.integers(0, 3100), max_size=9))
+def test_an_accumulator_is_found_wherever_it_stands_among_the_others(listed, asked):
+    entries = [{"ID": id, "Name": "n" * (id % 97), "Update": str(-id), "Value": id} for id in sorted(listed)]
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    assert accumulator_updates(Raw(text), asked) == {id: -id for id in asked & listed}
 
 
 @pytest.mark.parametrize(
     ("listed", "found"),
     [
         ('[{"ID":1,"Name":"a","Update":-3,"Value":4},{"ID":11,"Name":"b","Update":"5"}]', {1: -3, 11: 5}),
-        ('[{"ID":11,"Name":"b","Update":5},{"ID":1,"Name":"a","Update":3}]', {1: 3, 11: 5}),
-        (r'[{"ID":2,"Name":"{\"ID\":1,\"Update\":9","Update":7},{"ID":1,"Update":3}]', {1: 3}),
+        ('[{"ID":0,"Update":5},{"ID":1,"Update":[{"ID":5,"x":1}]},{"ID":11,"Update":3},{"ID":99,"Update":1}]', {11: 3}),
+        (r'[{"ID":0,"Name":"{\"ID\":1,\"Update\":9","Update":7},{"ID":1,"Update":3}]', {1: 3}),
         ('[{"ID":1,"Name":"a","Value":4},{"ID":11,"Name":"b","Update":5}]', {11: 5}),
         ('[{"ID":1,"Name":"a","Update":[1,2]},{"ID":11,"Name":"b","Update":1.5}]', {}),
         ('[ { "ID" : 1, "Name" : "a", "Update" : "3" }, { "Name" : "b", "Update" : 5, "ID" : 11 } ]', {1: 3, 11: 5}),
@@ -160,8 +170,23 @@ def test_accumulators_found_as_bytes_are_those_that_json_finds(version):
         ("", {}),
         ("null", {}),
         ('{"not":"a list"}', {}),
+        ('[{"ID":1,"Update":3},{"ID":x,"Update":3}]', {1: 3}),
+        ('[{"ID":1', {}),
     ],
-    ids=["both", "unordered", "in-a-name", "no-update", "no-numbers", "spaced", "none", "absent", "null", "other"],
+    ids=[
+        "both",
+        "others-between",
+        "in-a-name",
+        "no-update",
+        "no-numbers",
+        "spaced",
+        "none",
+        "absent",
+        "null",
+        "other",
+        "damaged",
+        "cut",
+    ],
 )
 def test_only_whole_updates_of_the_asked_accumulators_are_given(listed, found):
     assert accumulator_updates(Raw(listed.encode()), {1, 11}) == found

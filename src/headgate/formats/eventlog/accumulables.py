@@ -2,8 +2,13 @@
 
     [{"ID":124,"Name":"time to start Python workers","Update":"3765","Value":"3765",…},{"ID":254,…,"Update":2485,…},…]
 
-Looking for `{"ID":124,` as bytes is several times faster than reading the list, and just as sure: inside a JSON
-string its quotes would be escaped. A list that is not written the way Spark writes it is read in full.
+Looking for `{"ID":124,` as bytes is faster than reading the list, and just as sure: inside a JSON string its quotes
+would be escaped. Spark sorts the list by id (3.5, 4.0 and 4.3 all do), so one pass finds any number of ids that are
+there; each that is not costs another, so ask for those of the task's own stage. A list that does not begin the way
+Spark's do is read in full.
+
+Rejected: a binary or interpolated search (more Python than it saves, slower in measurements), and one regular
+expression for all ids (faster, but compiling it for every batch costs more than it saves unless a batch is large).
 """
 
 import re
@@ -38,14 +43,12 @@ def accumulator_updates(accumulables: Raw, ids: Collection[int]) -> dict[int, in
     found: dict[int, int] = {}
     at = 0
     for id in sorted(ids):
-        # Spark lists them by id, nearly always: begin where the last one was, and at the top only if that fails.
         entry = b'{"ID":%d,' % id
         start = text.find(entry, at)
-        if start < 0 and (start := text.find(entry, 0, at)) < 0:
-            continue
-        at = start
-        if update := _UPDATE.match(text, start + len(entry)):
-            found[id] = int(update[1])
+        if start >= 0:
+            at = start
+            if update := _UPDATE.match(text, start + len(entry)):
+                found[id] = int(update[1])
     return found
 
 
