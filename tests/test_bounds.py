@@ -95,6 +95,28 @@ def test_bounds_of_single_operators_mean_nothing_in_a_shared_pool():
         decide(SEEN, policy=policy("ds2", shared_workers=True), bounds=Bounds(of={"a": (1, 2)}))
 
 
+def test_a_pool_raised_to_its_minimum_says_so_and_a_contradiction_is_refused():
+    shared = policy("ds2", shared_workers=True)
+    decision = decide(SEEN, policy=shared, bounds=Bounds(least=20))
+    assert decision.workers == 20
+    assert RaisedToBound("workers", asked=12, bound=20) in decision.reasons
+    with pytest.raises(InputError, match="below the minimum"):
+        decide(SEEN, policy=shared, bounds=Bounds(least=5, total=2))
+
+
+def test_an_operator_without_rates_keeps_what_it_has_under_a_total():
+    flow = Dataflow.of({"in": 1, "a": 2, "b": 1}, [("in", "a"), ("in", "b")])
+    decision = decide(Estimate.of_rates(flow, {"in": (0, 80), "b": (10, 0)}), bounds=Bounds(total=6))
+    assert decision.parallelism == {"b": 4, "a": 2}
+    assert TotalLimited(asked=10, limit=6, share=0.5) in decision.reasons  # b needs 8
+
+
+def test_windows_agree_if_their_answers_within_bounds_do():
+    windows = [Estimate.of_rates(FLOW, {"in": (0, load), "a": (10, 10), "b": (1000, 0)}) for load in (900, 800)]
+    assert decide(windows, combine="agree:2").parallelism == {"a": 1, "b": 1}
+    assert decide(windows, combine="agree:2", bounds=Bounds(most=4)).parallelism == {"a": 4, "b": 1}
+
+
 def test_a_pool_too_small_is_told_with_what_it_carries():
     decision = decide(SEEN, policy=policy("ds2", shared_workers=True))
     assert PoolTooSmall(workers=1, need=12.0) in decision.reasons

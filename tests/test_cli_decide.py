@@ -85,6 +85,22 @@ def test_explain_does_not_call_an_answer_the_need_if_it_is_not(decide, options, 
     assert f"  answer    {answer}\n" in decide("--explain", "count", *options).out
 
 
+def test_explain_shows_the_digits_that_decide(decide):
+    rates = "in,0,1,1,0,0.30000000000000004,0,1\nmap,0,1,1,0.1,0,0.1,0\n"
+    ran = decide("--set", "plain_ceil=true", "--explain", topology="in,In,1,map,Map,1\n", rates=rates)
+    assert "  need      0.3 / 0.1 = 3.0000000000000004\n" in ran.out
+    assert "  answer    4, the whole instances that cover it\n" in ran.out
+
+
+def test_a_threshold_given_in_two_ways_is_refused(decide):
+    assert "are given both; keep one" in decide("--threshold", "2", "--set", "threshold=3").err
+
+
+def test_windows_are_told_apart_by_their_time(decide):
+    ran = decide("--combine", "all", rates=RATES + LATER.replace(",2000000000,", ",1600000010000000000,"))
+    assert "window 1, from 1600000010.0 s" in ran.out
+
+
 def test_explain_shows_the_sum_of_inputs_only_where_it_adds_up(decide):
     # By maximum, count is of the first window; map too, but in the second its output was a third.
     both = RATES + LATER.replace("60,0,30,0", "6,0,3,0")

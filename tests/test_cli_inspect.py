@@ -11,7 +11,7 @@ def test_the_table_shows_a_query_and_its_operators(headgate):
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == "query wordcount: 4 batches, 1 counted"
-    assert lines[1].startswith("a batch takes 2.31 s for 1,749 records, ")
+    assert lines[1].startswith("a batch takes 2.31 s (median) for 1,749 records (mean), ")
     assert lines[3].startswith("scan -> mapInArrow run -> count by word      4  1,749  1,468       20 ")
     assert lines[4].startswith("count by word [state]                        4  1,468 ")
 

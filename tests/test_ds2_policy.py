@@ -195,6 +195,13 @@ def test_workers_that_all_operators_share_are_the_sum_of_their_needs():
     assert decision.workers == 4
 
 
+def test_shared_workers_are_multiplied_with_the_answers_where_a_source_falls_short():
+    seen = chain({"source": (0, 100, 0, 25), "map": (110, 0), "count": (100, 0)}, now=(1, 1, 1))
+    decision = answer(seen, shared_workers=True, threshold=2.0)
+    assert decision.parallelism["map"] == 4
+    assert decision.workers == 4
+
+
 def test_shared_workers_are_not_made_fewer_while_something_is_unknown():
     seen = chain({"source": (0, 50), "count": (200, 0)}, now=(6, 6, 6))
     assert answer(seen, shared_workers=True).workers == 6

@@ -54,7 +54,7 @@ def test_the_first_three_batches_of_each_run_are_left_out():
     cold = [batch(n, [9000], run="first") for n in range(3)] + [batch(n, [9000], run="second") for n in range(3)]
     (profile,) = profiles([*cold[:3], batch(3, [10], run="first"), *cold[3:], batch(7, [30], run="second")])
     assert (profile.batches, profile.counted) == (8, 2)
-    assert profile.records == 20
+    assert profile.records == 20  # of 10 and 30
 
 
 def test_with_few_batches_all_of_them_count():

@@ -12,7 +12,7 @@ from headgate import Dataflow, InputError, Observation
 from headgate.formats.ds2 import rates_log
 from headgate.formats.ds2.pieces import Pieces
 from headgate.formats.ds2.rates_log import read_rates_log, write_rates_log
-from headgate.model.reasons import IncompleteObservations
+from headgate.model.reasons import IncompleteObservations, WindowsByRank
 
 FLOW = Dataflow.of({"Source": 1, "Count": 2}, [("Source", "Count")])
 GOOD = """\
@@ -143,6 +143,16 @@ def test_by_rank_an_instance_that_missed_a_window_is_shifted_as_in_the_original(
     assert rates(second) == ([0, 20], [60.5, 0])
 
 
+def test_a_log_cut_at_both_ends_still_has_its_windows_by_their_start(file):
+    text = (
+        "Source,0,1,1,0,100,0,100\nSource,0,1,2,0,800,0,800\n"
+        "Count,0,2,2,100,0,50,0\nCount,0,2,3,1000,0,50,0\nCount,1,2,2,100,0,50,0\nCount,1,2,3,1000,0,50,0\n"
+    )
+    log = read(file, text)
+    assert [rates(seen) for seen in log.observations] == [([0, 100, 100], [800, 0, 0])]
+    assert log.reasons == (IncompleteObservations(used=1, ignored=2),)
+
+
 def test_a_window_that_lacks_an_operator_is_left_out_wherever_it_is(file):
     early = "Source,0,1,50,0,1,0,1\n"
     log = read(file, early + GOOD)
@@ -169,6 +179,7 @@ Count,0,2,201,11,0,0,0
     assert rates(first) == ([0, 10, 20], [1, 0, 0])
     assert rates(second) == ([0, 11, 21], [2, 0, 0])
     assert first.at < second.at
+    assert read(file, text).reasons == (WindowsByRank(),)
 
 
 def test_a_window_that_some_operator_has_not_reached_is_left_out(file):

@@ -16,13 +16,13 @@ from headgate.formats.ds2.edge_shares import read_edge_shares
 from headgate.formats.ds2.rate_overrides import read_rate_overrides
 from headgate.formats.ds2.windows import RatesLog
 from headgate.model.bounds import Bounds
-from headgate.model.combination import Combination, combined
+from headgate.model.combination import Combination
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import KeepUp
 from headgate.model.reading import AS_THE_ORIGINAL, Reading
-from headgate.policies.deciding import decide_each, finished
+from headgate.policies.deciding import combined_within, decide_each, finished
 from headgate.policies.explanation import explained
 from headgate.policies.registry import POLICIES, policy
 
@@ -169,7 +169,7 @@ def run(given: argparse.Namespace) -> int:
     reading = _reading(given, flow, AS_THE_ORIGINAL if as_original else Reading())
     answers = decide_each(log.observations, policy=chosen, objective=objective, reading=reading)
     if combination is not None:
-        answers = [combined(answers, combination)]
+        answers = [combined_within(answers, combination, bounds)]
     answers = [finished(answer, bounds, flow).because(*log.reasons) for answer in answers]
     _print(given, flow, answers, as_list=combination is None)
     if given.explain is not None:
@@ -221,6 +221,8 @@ def _settings(given: argparse.Namespace) -> dict[str, Any]:
         except msgspec.DecodeError:
             settings[key] = value
     if given.policy == "ds2":
+        if "threshold" in settings and given.threshold is not None:
+            raise InputError("--threshold and --set threshold are given both; keep one")
         settings = {
             "threshold": given.threshold,
             "shared_workers": given.system == "timely",
@@ -270,8 +272,10 @@ def _print(given: argparse.Namespace, flow: Dataflow, answers: Sequence[Decision
         print("\n".join(csv_lines(answers)))
     colour = on_table and sys.stdout.isatty()
     for window, answer in enumerate(answers):
-        heading = [f"window {window}, from {answer.at:g} s"] if len(answers) > 1 else []
+        heading = [f"window {window}, from {answer.at!r} s"] if len(answers) > 1 else []
+        if answer.workers is not None and not on_table:
+            heading.append(f"workers shared by all operators: {answer.workers:,}")
         table = table_lines(answer, flow, colour=colour) if on_table else []
         reasons = reason_lines(answer, colour=colour)
-        if table or reasons:
+        if table or reasons or heading:
             print("\n".join([*heading, *table, *reasons]), file=sys.stdout if on_table else sys.stderr)

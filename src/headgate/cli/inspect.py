@@ -20,12 +20,12 @@ many records each took and gave, where the time of a batch went, and how uneven 
 """
 
 EPILOG = """\
-columns, per batch, the first three batches of a run left out:
+columns, on average over the batches counted (not the first three of a run, where there are more):
   tasks, in, out     tasks of the operator, records that came in and went out
   fan-out            rows its busiest plan node made of each record: what a partial aggregation hides again
   busy s, cpu        time its tasks held slots, and the part of it that was CPU of the JVM (Python not included)
   fixed ms           slot time of a task without records      } the middle of all pairs of batches, with the middle
-  record us          slot time for each further record        } half of them; ? if all batches had one size
+  record us          slot time for each further record        } half of them; ? if they are too few or too alike to tell
   largest            share of the largest partition, and which it is
 
 PATH is a log file (plain, zstd, lz4 or snappy) or a rolling log's folder (eventlog_v2_…).
@@ -64,7 +64,7 @@ def _lines(profile: QueryProfile) -> Sequence[str]:
     lost = f", {profile.attempts_lost:,} task attempts lost" if profile.attempts_lost else ""
     return [
         f"query {profile.name}: {profile.batches:,} batches, {profile.counted:,} counted{lost}",
-        f"a batch takes {profile.seconds:.2f} s for {number(profile.records)} records, "
+        f"a batch takes {profile.seconds:.2f} s (median) for {number(round(profile.records, 1))} records (mean), "
         f"{profile.driver:.2f} s of it with no task running",
         *aligned_rows(rows),
     ]

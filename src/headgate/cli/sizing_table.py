@@ -80,4 +80,4 @@ def csv_lines(decisions: Sequence[Decision]) -> list[str]:
             need, *rates = ("" if x is None else repr(x) for x in (s.need, s.true_rate, s.demand, s.utilisation))
             flags = int(s is worst), int(s.source)
             writer.writerow((window, decision.at, s.operator, s.now, need, s.instances, *rates, *flags))
-    return text.getvalue().splitlines()
+    return text.getvalue().removesuffix("\n").split("\n")

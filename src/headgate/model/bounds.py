@@ -58,11 +58,16 @@ def _bounded_pool(decision: Decision, bounds: Bounds) -> Decision:
     if bounds.of:
         raise InputError("bounds of single operators have no meaning where all share one pool of workers; use --max")
     asked, need = decision.workers or 1, decision.workers_need or 0.0
+    if bounds.total is not None and bounds.total < bounds.least:
+        raise InputError(
+            f"the total bound (--max-total) is {bounds.total}, below the minimum (--min) of {bounds.least}"
+        )
     limits = [limit for limit in (bounds.most, bounds.total) if limit is not None]
     workers = max(bounds.least, min([asked, *limits]))
-    if workers >= asked:
-        return msgspec.structs.replace(decision, workers=workers)
-    return msgspec.structs.replace(decision, workers=workers).because(WorkersLimited(asked, workers, need))
+    within = msgspec.structs.replace(decision, workers=workers)
+    if workers > asked:
+        return within.because(RaisedToBound("workers", asked, workers))
+    return within if workers == asked else within.because(WorkersLimited(asked, workers, need))
 
 
 def _bounded_operators(decision: Decision, bounds: Bounds) -> Decision:
@@ -88,9 +93,13 @@ def _bounded_operators(decision: Decision, bounds: Bounds) -> Decision:
                 f"together is {least_of.sum()}; raise the total or lower the minimum"
             )
         asked = np.array(list(answers.values()))
+        known = np.array([s.need is not None for s in sized])
         need = np.array([a if s.need is None else s.need for s, a in zip(sized, asked.tolist(), strict=True)])
-        given = share_out(need, least_of, asked, bounds.total)
-        carried = min(1.0, float((given[need > 0] / need[need > 0]).min(initial=1.0)))
+        # What has no known need keeps what it has, as long as the others can still have their least.
+        kept = np.where(known, least_of, asked)
+        given = share_out(need, kept if kept.sum() <= bounds.total else least_of, asked, bounds.total)
+        busy = known & (need > 0)
+        carried = min(1.0, float((given[busy] / need[busy]).min(initial=1.0)))
         reasons.append(TotalLimited(int(asked.sum()), bounds.total, carried))
         answers = dict(zip(answers, given.tolist(), strict=True))
     sizings = tuple(

@@ -61,7 +61,7 @@ class QueryProfile(msgspec.Struct, frozen=True):
     seconds: float
     """Median time of a batch."""
     records: float
-    """Median records of a batch, over all sources."""
+    """Records of a batch, over all sources: mean, as everything about operators is."""
     records_per_second: float
     driver: float
     """Median time of a batch in which no task ran."""
@@ -90,11 +90,11 @@ def _profile(query: str, seen: Sequence[MicroBatch]) -> QueryProfile:
         len(seen),
         len(counted),
         float(np.median(seconds)),
-        float(np.median(records)),
+        float(records.mean()),
         float(records.sum() / seconds.sum()) if seconds.sum() else 0.0,
         float(np.median([_driver_seconds(batch) for batch in counted])),
         sum(batch.attempts_lost for batch in seen),
-        tuple(_operator(name, [batch for batch in counted if name in batch.dataflow.index]) for name in names),
+        tuple(_operator(name, counted) for name in names),
     )
 
 
@@ -118,7 +118,9 @@ def _driver_seconds(batch: MicroBatch) -> float:
     return max(0.0, (batch.duration - float(covered)) / 1000)
 
 
-def _operator(name: str, batches: Sequence[MicroBatch]) -> OperatorProfile:
+def _operator(name: str, counted: Sequence[MicroBatch]) -> OperatorProfile:
+    """Means over all batches counted; one in which the operator did not run had none of it."""
+    batches = [batch for batch in counted if name in batch.dataflow.index]
     rows = [batch.tasks.operator == batch.dataflow.index[name] for batch in batches]
     records = [batch.tasks.records_in[mine] for batch, mine in zip(batches, rows, strict=True)]
     occupied = [batch.tasks.occupied_seconds[mine] for batch, mine in zip(batches, rows, strict=True)]
@@ -130,13 +132,13 @@ def _operator(name: str, batches: Sequence[MicroBatch]) -> OperatorProfile:
     )
 
     def per_batch(values: Sequence[float]) -> float:
-        return float(np.sum(values)) / len(batches)
+        return float(np.sum(values)) / len(counted)
 
     return OperatorProfile(
         name,
         any(name in batch.stateful for batch in batches),
         int(np.median([len(part) for part in records])),
-        came_in / len(batches),
+        came_in / len(counted),
         per_batch([int(batch.tasks.records_out[mine].sum()) for batch, mine in zip(batches, rows, strict=True)]),
         sum(put_out) / came_in if came_in and any(put_out) else None,
         per_batch([float(part.sum()) for part in occupied]),

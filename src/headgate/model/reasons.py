@@ -119,8 +119,8 @@ class TotalLimited(_Limit, frozen=True, tag="total-limited"):
 
     def __str__(self) -> str:
         return (
-            f"all operators together need {self.asked:,}, the limit is {self.limit:,}: spread so that the slowest "
-            f"is as fast as it can be, which carries {number(100 * self.share)} % of the input"
+            f"the answers together are {self.asked:,}, the limit is {self.limit:,}: spread so that the slowest "
+            f"operator is as fast as it can be, which carries {number(100 * self.share)} % of the input by their needs"
         )
 
 
@@ -239,6 +239,13 @@ class ProcessingRateGiven(_Assumption, frozen=True, tag="processing-rate-given")
         )
 
 
+class WindowsByRank(_Assumption, frozen=True, tag="windows-by-rank"):
+    """Instances stamp their windows by clocks of their own."""
+
+    def __str__(self) -> str:
+        return "instances do not share their window starts: the windows of each are matched by their order"
+
+
 class KeptWithoutRates(_Assumption, frozen=True, tag="kept-without-rates"):
     """Nothing usable was measured; the operator stays as it is."""
 
@@ -348,6 +355,7 @@ Reason: TypeAlias = (
     | WithinRounding
     | OutputRateGiven
     | ProcessingRateGiven
+    | WindowsByRank
     | KeptWithoutRates
     | DemandIncomplete
     | RatesNotFinite

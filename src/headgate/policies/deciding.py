@@ -45,7 +45,12 @@ def decide(
     how = Combination.parse(combine) if isinstance(combine, str) else combine
     each = decide_each(observations, policy=policy, objective=objective, reading=reading)
     dataflow = (observations if isinstance(observations, Observation | Estimate) else observations[0]).dataflow
-    return finished(combined(each, how), bounds, dataflow)
+    return finished(combined_within(each, how, bounds), bounds, dataflow)
+
+
+def combined_within(each: Sequence[Decision], how: Combination, bounds: Bounds) -> Decision:
+    """One decision of several. Windows agree if their answers within bounds do: those are what would be done."""
+    return combined([bounded(one, bounds) for one in each] if how.rule == "agree" else each, how)
 
 
 def decide_each(

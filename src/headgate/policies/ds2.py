@@ -106,7 +106,7 @@ class Ds2(msgspec.Struct, frozen=True):
             self.name,
             _sizings(estimate, flows, answers, incomplete),
             (*estimate.reasons, *reasons),
-            workers=self._workers(wanted[sized], estimate, bool((incomplete | ~estimate.known).any())),
+            workers=self._workers(wanted[sized], estimate, ratio, bool((incomplete | ~estimate.known).any())),
             workers_need=_finite(float(flows.need[sized].sum())) if self.shared_workers else None,
             at=estimate.at,
         )
@@ -136,13 +136,15 @@ class Ds2(msgspec.Struct, frozen=True):
             return worst, reasons
         return None, reasons
 
-    def _workers(self, wanted: Floats, estimate: Estimate, unsure: bool) -> int | None:
+    def _workers(self, wanted: Floats, estimate: Estimate, ratio: float | None, unsure: bool) -> int | None:
         """A pool that all operators share needs the sum of what each needs."""
         if not self.shared_workers:
             return None
         with np.errstate(over="ignore"):
             total = np.array([wanted.sum()])
         workers, _ = self._whole(total, lambda: np.array([_roundings(estimate).max() + wanted.size + 3]))
+        if ratio is not None:
+            workers, _ = self._whole(ratio * np.maximum(workers, 1), lambda: np.array([_ratio_roundings(estimate)]))
         present = int(estimate.dataflow.instances.max())
         return max(int(workers[0]), present if unsure else 1)
 

@@ -50,16 +50,22 @@ def _need(sizing: Sizing, objective: KeepUp) -> list[str]:
     over = "1 instance" if sizing.now == 1 else f"{sizing.now:,} instances"
     lines = [
         f"  capacity  {number(sizing.true_rate)} records/s of useful time over {over} = {number(each)} each",
-        f"  need      {number(sizing.demand)} / {number(each)} = {number(sizing.need)}",
+        f"  need      {number(sizing.demand)} / {number(each)} = {_in_full(sizing.need)}",
     ]
     wanted = sizing.need * (1 + objective.headroom)
     if objective.headroom:
         lines.append(f"  headroom  {number(sizing.need)} x {number(1 + objective.headroom)} = {number(wanted)}")
-    if wanted <= sizing.instances * (1 + 1e-9) and sizing.instances < wanted + 1:
+    if sizing.instances in (max(1, math.ceil(wanted)), max(1, math.ceil(wanted * (1 - 1e-9)))):
         lines.append(f"  answer    {sizing.instances:,}, the whole instances that cover it")
     else:
-        lines.append(f"  answer    {sizing.instances:,} instead of {math.ceil(wanted):,}; the reasons say why")
+        lines.append(f"  answer    {sizing.instances:,} instead of {number(math.ceil(wanted))}; the reasons say why")
     if sizing.output and sizing.demand:
         ratio = sizing.output / sizing.demand
         lines.append(f"  passes on {number(sizing.output)} records/s, {number(ratio)} for each record that arrives")
     return lines
+
+
+def _in_full(need: float) -> str:
+    """A need that is an integer but for its last digits is shown with them: they may decide the answer."""
+    near = abs(need - round(need)) < 1e-4 * need if need < 1e15 else False
+    return repr(need) if near and need != round(need) else number(need)

@@ -1,7 +1,8 @@
 """Rows of a rates log, grouped into observations, by which rows are of the same window.
 
-Where instances share their window starts, rows with the same start are one window. Where each instance stamps its
-windows by its own clock (as DS2's instrumentation of Flink does), equal windows carry different times; then the rows
+Where instances share their window starts (at least half of all rows have a start that others have too), rows with the
+same start are one window. Where each instance stamps its windows by its own clock (as DS2's instrumentation of Flink
+does), equal windows carry different times; then the rows
 of each instance are numbered 0, 1, 2, … by time, and rows with the same number are one window. The original always
 does the latter, which shifts all windows of an instance that missed one; `by_rank` asks for that.
 
@@ -18,7 +19,7 @@ from headgate.model.columns import Ints
 from headgate.model.dataflow import Dataflow
 from headgate.model.errors import InputError
 from headgate.model.observation import Observation, Rates, in_order
-from headgate.model.reasons import IncompleteObservations, Reason
+from headgate.model.reasons import IncompleteObservations, Reason, WindowsByRank
 
 
 class RatesLog(msgspec.Struct, frozen=True, eq=False):
@@ -52,13 +53,16 @@ def in_windows(
     key, operator, instance, start = key[order], operator[order], instance[order], start[order]
     rates = rates.taken(order)
     window = _ranks(key)
-    if not by_rank:
-        starts, shared = np.unique(start, return_inverse=True)
-        if starts.size <= window.max() + 1:
-            window = shared
-            _refuse_repeats(path, dataflow, labels, key, start)
     if not window.any():
         return RatesLog((_observation(path, dataflow, operator, instance, start, rates),))
+    reasons: tuple[Reason, ...] = ()
+    if not by_rank:
+        _, shared, rows_of_start = np.unique(start, return_inverse=True, return_counts=True)
+        if 2 * np.count_nonzero(rows_of_start[shared] > 1) >= start.size:
+            window = shared
+            _refuse_repeats(path, dataflow, labels, key, start)
+        else:
+            reasons = (WindowsByRank(),)
     # The original answers for an operator as long as it has windows, whatever the others have.
     complete = list(range(int(window.max()) + 1)) if by_rank else _complete_windows(operator, window)
     observations = tuple(
@@ -66,7 +70,7 @@ def in_windows(
         for rows in _rows_by_window(window, complete)
     )
     left_out = int(window.max()) + 1 - len(complete)
-    return RatesLog(observations, (IncompleteObservations(len(complete), left_out),) if left_out else ())
+    return RatesLog(observations, (*reasons, IncompleteObservations(len(complete), left_out)) if left_out else reasons)
 
 
 def _complete_windows(operator: npt.NDArray[np.int32], window: Ints) -> list[int]:

@@ -1,8 +1,7 @@
 """All events Headgate reads, by the name Spark gives them, and a decoder for each.
 
-A decoder builds the fields of its type and skips all others without building anything: of a typical log, nine tenths
-of the bytes are passed over this way. Every field that some Spark from 3.5 to 4.3 may leave out has a default; only
-what identifies an event is required.
+A decoder builds the fields of its type and skips all others without building anything. Every field that some Spark
+from 3.5 to 4.3 may leave out has a default; only what identifies an event is required.
 """
 
 from collections.abc import Callable, Iterable
