@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import msgspec
 
+from headgate.formats.files import cannot_read
 from headgate.model.errors import InputError
 
 _MOST_DIGITS = 40
@@ -60,11 +61,6 @@ def read_bytes(path: str) -> bytes:
             return file.read()
     except OSError as error:
         raise cannot_read(path, error) from None
-
-
-def cannot_read(path: str, error: OSError) -> InputError:
-    """The same words for every file that cannot be opened."""
-    return InputError(f"{path or 'an empty path'}: cannot be read ({error.strerror or error}); check the path")
 
 
 def content_lines(path: str, data: bytes, first_line: int = 1) -> Iterator[tuple[Place, str]]:

@@ -5,7 +5,7 @@ import stat
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from headgate.formats.ds2.lines import cannot_read
+from headgate.formats.files import cannot_read
 from headgate.model.errors import InputError
 
 _PIECE = 4 << 20

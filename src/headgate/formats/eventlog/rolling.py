@@ -13,8 +13,8 @@ import os
 import re
 from typing import Protocol
 
-from headgate.formats.ds2.lines import cannot_read
 from headgate.formats.eventlog.compression import COMPACT, IN_PROGRESS
+from headgate.formats.files import cannot_read
 from headgate.model.errors import InputError
 
 _EVENTS = re.compile(r"events_(\d{1,18})_.+")

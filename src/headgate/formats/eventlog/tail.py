@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from headgate.formats.ds2.lines import cannot_read
+from headgate.formats.files import cannot_read
 
 Wait = Callable[[], bool]
 """Sleeps a little and says whether to go on."""
