@@ -3,7 +3,7 @@
     spark.dataSource.register(SentencesSource)
     spark.readStream.format("sentences").option("load", load_to_text(Constant(1000))).load()
 
-Columns: `number` (0, 1, 2, …), `due` (when the load profile wanted it), `sentence` (so many words), `key`. Offsets are
+Columns: `number` (0, 1, 2, …), `sentence` (so many words) and `key`. Offsets are
 row numbers, so any range replays exactly, on any number of partitions, and what has not been read is the backlog.
 
 Options: `load` (a profile, see `load.py`), `partitions` (2), `words` (10 per sentence), `vocabulary` (1,000 different
