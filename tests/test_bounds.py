@@ -117,6 +117,15 @@ def test_windows_agree_if_their_answers_within_bounds_do():
     assert decide(windows, combine="agree:2", bounds=Bounds(most=4)).parallelism == {"a": 4, "b": 1}
 
 
+def test_a_pool_that_is_lowered_while_nothing_is_known_to_be_needed_can_still_be_put_in_words():
+    flow = Dataflow.of({"in": 6, "a": 6}, [("in", "a")])
+    decision = decide(
+        Estimate.of_rates(flow, {"in": (0, 80)}), policy=policy("ds2", shared_workers=True), bounds=Bounds(most=3)
+    )
+    assert decision.workers == 3
+    assert "6 workers lowered to the limit of 3" in str(decision.reasons[-1])
+
+
 def test_a_pool_too_small_is_told_with_what_it_carries():
     decision = decide(SEEN, policy=policy("ds2", shared_workers=True))
     assert PoolTooSmall(workers=1, need=12.0) in decision.reasons

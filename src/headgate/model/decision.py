@@ -11,7 +11,7 @@ from headgate.model.errors import InputError, did_you_mean
 from headgate.model.estimate import Estimate
 from headgate.model.reasons import Reason
 
-_KEEPS_UP = 1 + 1e-9
+KEEPS_UP = 1 + 1e-9
 """A load up to which an operator keeps up: all that it has, and the rounding of floats."""
 
 
@@ -130,7 +130,7 @@ class Decision(msgspec.Struct, frozen=True):
     def bottleneck(self) -> Sizing | None:
         """The tightest operator, if it cannot keep up."""
         tightest = self.tightest
-        return tightest if tightest is not None and (tightest.load or 0.0) > _KEEPS_UP else None
+        return tightest if tightest is not None and (tightest.load or 0.0) > KEEPS_UP else None
 
     def sizing(self, operator: str) -> Sizing:
         """One operator's part."""

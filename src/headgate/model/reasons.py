@@ -145,9 +145,10 @@ class WorkersLimited(_Limit, frozen=True, tag="workers-limited"):
     need: float
 
     def __str__(self) -> str:
+        carried = 1.0 if self.need <= self.limit else self.limit / self.need
         return (
             f"{self.asked:,} workers lowered to the limit of {self.limit:,}, "
-            f"which carries {number(min(100.0, 100 * self.limit / self.need))} % of the input"
+            f"which carries {number(100 * carried)} % of the input as far as it is known"
         )
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from headgate.model.bounds import Bounds, bounded
 from headgate.model.combination import Combination, combined
 from headgate.model.dataflow import Dataflow
-from headgate.model.decision import Decision
+from headgate.model.decision import KEEPS_UP, Decision
 from headgate.model.errors import InputError, PolicyError
 from headgate.model.estimate import Estimate
 from headgate.model.objective import KeepUp
@@ -102,7 +102,7 @@ def finished(decision: Decision, bounds: Bounds, dataflow: Dataflow) -> Decision
     if within.workers_need is not None:
         pool = int(dataflow.instances.max())
         limits: Bottleneck | PoolTooSmall | None = (
-            PoolTooSmall(pool, within.workers_need) if within.workers_need > pool * (1 + 1e-9) else None
+            PoolTooSmall(pool, within.workers_need) if within.workers_need > pool * KEEPS_UP else None
         )
     else:
         limits = Bottleneck(worst.operator, worst.now, worst.need) if worst and worst.need is not None else None

@@ -2,9 +2,9 @@
 
 Where instances share their window starts (at least half of all rows have a start that others have too), rows with the
 same start are one window. Where each instance stamps its windows by its own clock (as DS2's instrumentation of Flink
-does), equal windows carry different times; then the rows
-of each instance are numbered 0, 1, 2, … by time, and rows with the same number are one window. The original always
-does the latter, which shifts all windows of an instance that missed one; `by_rank` asks for that.
+does), equal windows carry different times; then the rows of each instance are numbered 0, 1, 2, … by time, and rows
+with the same number are one window. The original always does the latter, which shifts all windows of an instance that
+missed one; `by_rank` asks for that.
 
 A window that lacks some operator which reports in others is still under way, or damaged, and is left out.
 """
