@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
-from headgate.formats.eventlog.jobs import JobProperties, JobStart, StagePlan
+from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.sql import PlanMetric, PlanNode, SQLExecutionStart
-from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source
+from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source, StateOperator
 from headgate.formats.eventlog.tasks import (
     ShuffleRead,
     ShuffleWrite,
@@ -19,6 +20,7 @@ from headgate.formats.eventlog.tasks import (
     TaskInfo,
     TaskMetrics,
 )
+from headgate.model.microbatch import Executor
 
 LOGS = Path(__file__).parent / "data" / "eventlogs"
 
@@ -40,6 +42,11 @@ def task(stage, partition=0, *, records=10, written=0, reason="Success", run=100
         executor=executor, accumulables=accumulables, **info,
     )  # fmt: skip
     return TaskEnd(stage, about, reason=TaskEndReason(reason), metrics=metrics)
+
+
+def stage_over(stage, *, totals):
+    accumulables = msgspec.json.encode([{"ID": id, "Name": "x", "Value": str(n)} for id, n in totals])
+    return StageCompleted(StageRun(stage, accumulables=Raw(accumulables)))
 
 
 def report(batch=0, run="run", rows=10, query="q"):
@@ -123,7 +130,9 @@ def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
         job(0, (7, []), (8, [7])),
         task(7, records=0, written=9, updates=[(11, 10), (12, 200), (13, 9)]),
         task(7, 1, records=0, written=8, updates=[(11, 20), (12, 400), (13, 8)]),
+        stage_over(7, totals=[(11, 30), (12, 600), (13, 17)]),
         task(8, records=17, updates=[(14, 17), (15, 6)]),
+        stage_over(8, totals=[(14, 17), (15, 6)]),
         report(rows=30),
     ]
     (batch,) = read_batches(events)
@@ -132,7 +141,32 @@ def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
         ("scan", 30),
         ("mapInArrow split", 600),
     ]
-    assert batch.tasks.records_out.tolist() == [9, 8, 6]
+    assert [(n.node, n.rows) for n in batch.nodes["count by w"]] == [("count by w", 6)]
+    assert batch.tasks.records_out.tolist() == [9, 8, 0]  # a sink does not write a shuffle; its nodes say what it got
+
+
+def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text():
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    exchange = PlanNode("Exchange", "Exchange", (PlanMetric("shuffle records written", 13),), (scan,))
+    save = PlanNode("StateStoreSave", "StateStoreSave", (PlanMetric("number of updated state rows", 16),), (exchange,))
+    progress = Progress(
+        "q", "run", "name", timestamp="2026-11-16T00:00:01.250Z", batch_id=0, batch_duration=500,
+        sources=(Source(start_offset=Raw(b"null"), end_offset=Raw(b'"{\\"a\\": 1}"'), num_input_rows=4),),
+        state_operators=(StateOperator("stateStoreSave", 40, 4, commit_time_ms=70, memory_used_bytes=9000),),
+    )  # fmt: skip
+    events = [
+        EnvironmentUpdate({"spark.task.cpus": "2"}), ExecutorAdded("0", info=ExecutorInfo("h", 8)),
+        ExecutorAdded("1", info=ExecutorInfo("h", 8)), ExecutorRemoved("0"),
+        SQLExecutionStart(0, plan=save), job(0, (7, []), (8, [7])), task(7, updates=[(11, 4), (13, 4)]),
+        task(8, updates=[(16, 4)]), QueryProgress(progress),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    (state,) = batch.state
+    assert (state.operator, state.kind) == (batch.dataflow.ids[1], "stateStoreSave")
+    assert (state.rows, state.rows_updated, state.bytes, state.committing) == (40, 4, 9000, 70)
+    assert [(source.start, source.end, source.rows) for source in batch.sources] == [("", '{"a":1}', 4)]
+    assert batch.executors == (Executor("1", "h", 4),)
+    assert batch.began == 1_794_787_201_250  # 2026-11-16 is 20,773 days after 1970-01-01
 
 
 @pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.3.0"])

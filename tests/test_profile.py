@@ -19,7 +19,7 @@ def batch(number, records, *, fixed=200, per_record=2, run="r", driver=300, one_
         zeros, ends - starts, zeros, zeros, zeros, zeros, np.array(records), np.array(records), zeros,
     )  # fmt: skip
     return MicroBatch(
-        "q", run, "query", number, "", int(ends[-1] - 1000) + driver, {}, sum(records),
+        "q", run, "query", number, 0, int(ends[-1] - 1000) + driver, {}, sum(records),
         Dataflow.of({"map": len(records)}, []), frozenset(), tasks,
         {"map": (NodeOutput("scan", sum(records)), NodeOutput("split", 20 * sum(records)))}, 0,
     )  # fmt: skip

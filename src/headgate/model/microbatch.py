@@ -22,6 +22,47 @@ class NodeOutput(msgspec.Struct, frozen=True, gc=False):
     rows: int
 
 
+class SourceRead(msgspec.Struct, frozen=True, gc=False):
+    """What a batch took from one source. Offsets are each source's own affair: text, empty where there is none."""
+
+    description: str
+    start: str
+    end: str
+    latest: str
+    """What was there to take when the batch began; beyond `end` where a limit held the batch back."""
+    rows: int
+    rows_per_second: float
+    """Rows that came in for each second since the batch before; NaN where Spark could not tell."""
+
+
+class KeptState(msgspec.Struct, frozen=True):
+    """What one stateful node of the plan keeps and what the batch spent on it, over all its partitions."""
+
+    operator: str
+    """The operator of the dataflow it belongs to; empty where no plan says."""
+    kind: str
+    """What Spark calls the node: stateStoreSave, symmetricHashJoin, dedupe, …"""
+    rows: int
+    bytes: int
+    rows_updated: int
+    rows_removed: int
+    partitions: int
+    updating: int
+    removing: int
+    committing: int
+    """Milliseconds, added up over tasks."""
+    provider: Mapping[str, int]
+    """The state store's own figures, by its own names."""
+
+
+class Executor(msgspec.Struct, frozen=True, gc=False):
+    """An executor that was there when the batch ended, and how many tasks it takes at a time."""
+
+    id: str
+    host: str
+    slots: int
+
+
 class Tasks(msgspec.Struct, frozen=True, eq=False):
     """The tasks whose results counted, one row each; attempts that failed or came second are not among them."""
 
@@ -67,8 +108,8 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False):
     """The run's id: another after each restart."""
     name: str
     number: int
-    began: str
-    """When its trigger fired, as Spark writes it."""
+    began: int
+    """When its trigger fired, in milliseconds since 1970."""
     duration: int
     phases: Mapping[str, int]
     """The driver's own account: addBatch, queryPlanning, walCommit, …"""
@@ -81,6 +122,15 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False):
     """Operator -> rows put out by its plan nodes, upstream first."""
     attempts_lost: int
     """Attempts that failed, were killed or came second: time that bought nothing."""
+    sources: tuple[SourceRead, ...] = ()
+    state: tuple[KeptState, ...] = ()
+    executors: tuple[Executor, ...] = ()
+    """In order of their ids; empty where the channel does not say."""
+
+    @property
+    def slots(self) -> int:
+        """Tasks that could run at a time; 0 where it is not known."""
+        return sum(executor.slots for executor in self.executors)
 
     def observation(self) -> Observation:
         """What DS2 would see: records and useful time per instance, over the time of the batch."""
@@ -97,4 +147,5 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False):
                 read_only(tasks.fetch_wait / 1000),
                 read_only(wall),
             ),
+            self.began / 1000,
         )

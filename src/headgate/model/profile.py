@@ -139,7 +139,7 @@ def _operator(name: str, counted: Sequence[MicroBatch]) -> OperatorProfile:
         any(name in batch.stateful for batch in batches),
         int(np.median([len(part) for part in records])),
         came_in / len(counted),
-        per_batch([int(batch.tasks.records_out[mine].sum()) for batch, mine in zip(batches, rows, strict=True)]),
+        per_batch([_records_out(batch, name, mine) for batch, mine in zip(batches, rows, strict=True)]),
         sum(put_out) / came_in if came_in and any(put_out) else None,
         per_batch([float(part.sum()) for part in occupied]),
         per_batch([float(b.tasks.useful_seconds[mine].sum()) for b, mine in zip(batches, rows, strict=True)]),
@@ -150,6 +150,13 @@ def _operator(name: str, counted: Sequence[MicroBatch]) -> OperatorProfile:
         fixed,
         per_record,
     )
+
+
+def _records_out(batch: MicroBatch, name: str, mine: Bools) -> int:
+    """What its tasks wrote; of a sink that does not count, what its last plan node put out."""
+    written = int(batch.tasks.records_out[mine].sum())
+    nodes = batch.nodes.get(name, ())
+    return written or (nodes[-1].rows if nodes else 0)
 
 
 def _largest(batches: Sequence[MicroBatch], rows: Sequence[Bools]) -> tuple[float, int]:

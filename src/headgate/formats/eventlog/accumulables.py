@@ -12,19 +12,23 @@ expression for all ids (faster, but compiling it for every batch costs more than
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import msgspec
 from msgspec import Raw, field
 
 # What follows the id in Spark's own order; SQL metrics are numbers written as text.
-_UPDATE = re.compile(rb'(?:"Name":"[^"\\]*+(?:\\.[^"\\]*+)*+",)?"Update":"?(-?\d{1,19})"?[,}]')
+_NAME = rb'(?:"Name":"[^"\\]*+(?:\\.[^"\\]*+)*+",)?'
+_WHOLE_NUMBER = rb'"?(-?\d{1,19})"?[,}]'
+_UPDATE = re.compile(_NAME + rb'"Update":' + _WHOLE_NUMBER)
+_TOTAL = re.compile(_NAME + rb'"Value":' + _WHOLE_NUMBER)
 _SPARKS_WAY = b'[{"ID":'
 
 
 class _Accumulable(msgspec.Struct, frozen=True, gc=False):
     id: int = field(name="ID")
     update: Raw = field(name="Update", default=Raw())
+    total: Raw = field(name="Value", default=Raw())
 
 
 _ACCUMULABLES = msgspec.json.Decoder(list[_Accumulable])
@@ -37,9 +41,24 @@ def accumulator_updates(accumulables: Raw, ids: Collection[int]) -> dict[int, in
     >>> accumulator_updates(Raw(text), {7, 9, 11})
     {7: 12, 9: 5}
     """
+    return _look_up(accumulables, ids, _UPDATE, lambda one: one.update)
+
+
+def accumulator_totals(accumulables: Raw, ids: Collection[int]) -> dict[int, int]:
+    """What each of these accumulators has come to, as a stage says when it is over.
+
+    >>> accumulator_totals(Raw(b'[{"ID":7,"Name":"rows","Value":"40","Internal":true}]'), {7, 9})
+    {7: 40}
+    """
+    return _look_up(accumulables, ids, _TOTAL, lambda one: one.total)
+
+
+def _look_up(
+    accumulables: Raw, ids: Collection[int], figure: re.Pattern[bytes], read: Callable[[_Accumulable], Raw]
+) -> dict[int, int]:
     text = bytes(accumulables)
     if not text.startswith(_SPARKS_WAY):
-        return _read_in_full(text, ids)
+        return _read_in_full(text, ids, read)
     found: dict[int, int] = {}
     at = 0
     for id in sorted(ids):
@@ -47,19 +66,19 @@ def accumulator_updates(accumulables: Raw, ids: Collection[int]) -> dict[int, in
         start = text.find(entry, at)
         if start >= 0:
             at = start
-            if update := _UPDATE.match(text, start + len(entry)):
-                found[id] = int(update[1])
+            if value := figure.match(text, start + len(entry)):
+                found[id] = int(value[1])
     return found
 
 
-def _read_in_full(text: bytes, ids: Collection[int]) -> dict[int, int]:
+def _read_in_full(text: bytes, ids: Collection[int], read: Callable[[_Accumulable], Raw]) -> dict[int, int]:
     try:
         listed = _ACCUMULABLES.decode(text) if text else []
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return {}
     found = {}
     for one in listed:
-        update = bytes(one.update).strip(b'"')
-        if one.id in ids and re.fullmatch(rb"-?\d{1,19}", update):
-            found[one.id] = int(update)
+        value = bytes(read(one)).strip(b'"')
+        if one.id in ids and re.fullmatch(rb"-?\d{1,19}", value):
+            found[one.id] = int(value)
     return found

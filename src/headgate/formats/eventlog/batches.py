@@ -2,26 +2,36 @@
 
 A job carries the ids of its query and batch; a stage belongs to the job that first planned it; a task to its stage. The
 query's own report closes the batch. A stage is matched with a fragment of the plan by the accumulators its tasks
-update, which holds for joins, unions and adaptive execution alike, where order and numbers do not.
+update, which holds for joins, unions and adaptive execution alike, where order and numbers do not. Rows are read from
+the stage's end, which has the totals: once a stage instead of once a task.
 """
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.accumulables import accumulator_totals, accumulator_updates
+from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
-from headgate.formats.eventlog.jobs import JobStart, StagePlan
+from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plans import Fragment, fragments
 from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress
 from headgate.formats.eventlog.tasks import TaskEnd
-from headgate.model.columns import Ints, read_only
-from headgate.model.dataflow import Dataflow, Edge, Operator
-from headgate.model.microbatch import MicroBatch, NodeOutput, Tasks
+from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
+from headgate.model.microbatch import Executor, MicroBatch
 
 WANTED: frozenset[type[Event]] = frozenset(
-    {JobStart, TaskEnd, QueryProgress, SQLExecutionStart, SQLAdaptiveExecutionUpdate, SQLExecutionEnd}
+    {
+        EnvironmentUpdate,
+        ExecutorAdded,
+        ExecutorRemoved,
+        JobStart,
+        StageCompleted,
+        TaskEnd,
+        QueryProgress,
+        SQLExecutionStart,
+        SQLAdaptiveExecutionUpdate,
+        SQLExecutionEnd,
+    }
 )
 """The events this needs; `read_events(path, wanted=WANTED)` skips the rest."""
 
@@ -34,31 +44,21 @@ def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
     for event in events:
         if isinstance(event, TaskEnd):
             assembly.task(event)
+        elif isinstance(event, QueryProgress):
+            batch = assembly.close(event.progress)
+            if batch is not None:
+                yield batch
         elif isinstance(event, JobStart):
             assembly.job(event)
+        elif isinstance(event, StageCompleted):
+            assembly.stage_over(event)
         elif isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
             if event.plan is not None:
                 assembly.plans[event.execution_id] = fragments(event.plan)
         elif isinstance(event, SQLExecutionEnd):
             assembly.plans.pop(event.execution_id, None)
-        elif isinstance(event, QueryProgress):
-            batch = assembly.close(event.progress)
-            if batch is not None:
-                yield batch
-
-
-class _Stage:
-    """A stage while its batch runs."""
-
-    def __init__(self, plan: StagePlan, execution: int) -> None:
-        self.plan = plan
-        self.execution = execution
-        self.fragment: Fragment | None = None
-        self.tasks: dict[int, tuple[int | str, ...]] = {}
-        """Partition -> what its successful attempt measured."""
-        self.rows: dict[int, int] = {}
-        """Accumulator -> rows, over all tasks."""
-        self.lost = 0
+        elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
+            assembly.cluster(event)
 
 
 class _Assembly:
@@ -66,21 +66,37 @@ class _Assembly:
 
     def __init__(self) -> None:
         self.plans: dict[int, tuple[Fragment, ...]] = {}
-        self.stages: dict[int, _Stage] = {}
+        self.stages: dict[int, RanStage] = {}
+        self.execution: dict[int, int] = {}
+        """Stage -> the SQL execution whose plan it carries out a part of."""
         self.batches: dict[_Key, list[int]] = {}
+        self.executors: dict[str, Executor] = {}
+        self.cores_per_task = 1
+
+    def cluster(self, event: EnvironmentUpdate | ExecutorAdded | ExecutorRemoved) -> None:
+        """Note executors that come and go, and how many tasks each takes."""
+        if isinstance(event, EnvironmentUpdate):
+            cores = event.spark_properties.get("spark.task.cpus", "1")
+            self.cores_per_task = max(1, int(cores)) if cores.isdecimal() else 1
+        elif isinstance(event, ExecutorAdded):
+            slots = event.info.cores // self.cores_per_task
+            self.executors[event.id] = Executor(event.id, event.info.host, slots)
+        else:
+            self.executors.pop(event.id, None)
 
     def job(self, event: JobStart) -> None:
         """Note the stages of a job that belongs to a batch; a stage seen before is one that is skipped."""
         properties = event.properties
         if properties is None or properties.batch_id is None or properties.group_id is None:
             return
-        if not properties.batch_id.isdigit():
+        if not properties.batch_id.isdecimal():
             return
         execution = properties.execution_id or ""
         of_batch = self.batches.setdefault((properties.group_id, int(properties.batch_id)), [])
         for plan in event.stages:
             if plan.id not in self.stages:
-                self.stages[plan.id] = _Stage(plan, int(execution) if execution.isdigit() else -1)
+                self.stages[plan.id] = RanStage(plan.id, plan.parents)
+                self.execution[plan.id] = int(execution) if execution.isdecimal() else -1
                 of_batch.append(plan.id)
 
     def task(self, event: TaskEnd) -> None:
@@ -94,15 +110,8 @@ class _Assembly:
             stage.lost += 1
             return
         if stage.fragment is None:
-            stage.fragment = self._fragment_of(stage, event)
-        out = 0
-        if stage.fragment is not None:
-            counted = accumulator_updates(info.accumulables, [node.accumulator for node in stage.fragment.rows])
-            for accumulator, rows in counted.items():
-                stage.rows[accumulator] = stage.rows.get(accumulator, 0) + rows
-            ends = [node.accumulator for node in stage.fragment.rows if node.accumulator in counted]
-            out = counted[ends[-1]] if ends else 0
-        stage.tasks[partition] = (
+            stage.fragment = self._fragment_of(event)
+        stage.tasks[partition] = TaskRow(
             partition,
             info.executor,
             info.launch_time,
@@ -114,86 +123,29 @@ class _Assembly:
             metrics.gc_time,
             metrics.cpu_time_ns + metrics.deserialize_cpu_time_ns,
             metrics.shuffle_read.records + metrics.input.records,
-            metrics.shuffle_write.records or metrics.output.records or out,
+            metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
 
-    def _fragment_of(self, stage: _Stage, event: TaskEnd) -> Fragment | None:
+    def _fragment_of(self, event: TaskEnd) -> Fragment | None:
         """The fragment most of whose accumulators this task updated."""
         best, most = None, 0
-        for fragment in self.plans.get(stage.execution, ()):
+        for fragment in self.plans.get(self.execution[event.stage_id], ()):
             updated = len(accumulator_updates(event.info.accumulables, fragment.accumulators))
             if updated > most:
                 best, most = fragment, updated
         return best
 
+    def stage_over(self, event: StageCompleted) -> None:
+        """Take the rows that the plan nodes of a stage put out."""
+        stage = self.stages.get(event.stage.id)
+        if stage is not None and stage.fragment is not None:
+            ids = [node.accumulator for node in stage.fragment.rows]
+            stage.rows = accumulator_totals(event.stage.accumulables, ids)
+
     def close(self, progress: Progress) -> MicroBatch | None:
-        """The batch this report is about; None if nothing ran for it (a batch without data)."""
-        ran = [self.stages.pop(id) for id in self.batches.pop((progress.run_id, progress.batch_id), ())]
-        ran = [stage for stage in ran if stage.tasks]
-        if not ran:
-            return None
-        names = _names(ran)
-        by_stage = {stage.plan.id: name for stage, name in zip(ran, names, strict=True)}
-        edges = [Edge(up, name) for stage, name in zip(ran, names, strict=True) for up in _feeders(stage, by_stage)]
-        flow = Dataflow((Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)), edges)
-        return MicroBatch(
-            progress.id,
-            progress.run_id,
-            progress.name or progress.id,
-            progress.batch_id,
-            progress.timestamp,
-            progress.batch_duration or (progress.duration_ms or {}).get("triggerExecution", 0),
-            progress.duration_ms or {},
-            progress.input_rows,
-            flow,
-            frozenset(by_stage[stage.plan.id] for stage in ran if stage.fragment and stage.fragment.stateful),
-            _columns(flow, {by_stage[stage.plan.id]: stage for stage in ran}),
-            {by_stage[stage.plan.id]: _node_outputs(stage) for stage in ran},
-            sum(stage.lost for stage in ran),
-        )
-
-
-def _feeders(stage: _Stage, by_stage: dict[int, str]) -> list[str]:
-    """The operators that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's."""
-    parents = [by_stage[up] for up in stage.plan.parents if up in by_stage]
-    planned = stage.fragment.inputs if stage.fragment else ()
-    return parents or [name for name in planned if name in by_stage.values()]
-
-
-def _names(stages: list[_Stage]) -> list[str]:
-    """Each stage by the name of its fragment; by its place in the batch where no plan is known."""
-    names: list[str] = []
-    for place, stage in enumerate(stages):
-        name = stage.fragment.name if stage.fragment else f"stage {place}"
-        same = sum(other == name or other.startswith(f"{name} part ") for other in names)
-        names.append(name if not same else f"{name} part {same + 1}")
-    return names
-
-
-def _node_outputs(stage: _Stage) -> tuple[NodeOutput, ...]:
-    if stage.fragment is None:
-        return ()
-    return tuple(
-        NodeOutput(node.node, stage.rows[node.accumulator])
-        for node in stage.fragment.rows
-        if node.accumulator in stage.rows
-    )
-
-
-def _columns(flow: Dataflow, stages: dict[str, _Stage]) -> Tasks:
-    rows = [
-        (position, *stages[id].tasks[partition])
-        for position, id in enumerate(flow.ids)
-        for partition in sorted(stages[id].tasks)
-    ]
-
-    def column(at: int) -> Ints:
-        return read_only(np.array([row[at] for row in rows], np.int64))
-
-    return Tasks(
-        read_only(np.array([row[0] for row in rows], np.int32)),
-        column(1),
-        tuple(str(row[2]) for row in rows),
-        *(column(at) for at in range(3, 14)),
-    )
+        """The batch this report is about, if anything ran for it; what is known of it is forgotten."""
+        ids = self.batches.pop((progress.run_id, progress.batch_id), ())
+        for id in ids:
+            self.execution.pop(id)
+        return micro_batch(progress, [self.stages.pop(id) for id in ids], self.executors.values())

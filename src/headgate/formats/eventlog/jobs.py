@@ -5,7 +5,7 @@ nodes a stage carries out, are read from the job's start alone.
 """
 
 import msgspec
-from msgspec import field
+from msgspec import Raw, field
 
 
 class RddInfo(msgspec.Struct, frozen=True, gc=False):
@@ -73,6 +73,8 @@ class StageRun(msgspec.Struct, frozen=True, gc=False):
     submission_time: int | None = field(name="Submission Time", default=None)
     completion_time: int | None = field(name="Completion Time", default=None)
     failure_reason: str | None = field(name="Failure Reason", default=None)
+    accumulables: Raw = field(name="Accumulables", default=Raw())
+    """What its tasks counted, in total."""
 
 
 class StageSubmitted(msgspec.Struct, frozen=True, gc=False):

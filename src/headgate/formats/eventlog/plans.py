@@ -35,12 +35,16 @@ class Fragment(NamedTuple):
     """Accumulators that only tasks of this fragment update: by them a stage is recognised."""
     rows: tuple[NodeRows, ...]
     """Upstream first."""
+    state: tuple[int, ...] = ()
+    """Which of the plan's stateful nodes are in it, counted from the end of the plan: the order in which a query
+    reports them."""
 
 
 def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
     """The fragments of a plan, the one that ends it first."""
     pieces: list[_Piece] = []
     _cut(plan, (), pieces)
+    place_of_state = {id(node): place for place, node in enumerate(filter(is_stateful, _downstream_first(plan)))}
     names = _told_apart([fragment_name(piece.nodes) for piece in pieces])
     return tuple(
         Fragment(
@@ -49,9 +53,18 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
             tuple(names[place] for place in piece.inputs),
             frozenset(piece.accumulators),
             tuple(_rows(piece.nodes)),
+            tuple(sorted(place_of_state[id(node)] for node in piece.nodes if is_stateful(node))),
         )
         for name, piece in zip(names, pieces, strict=True)
     )
+
+
+def _downstream_first(root: PlanNode) -> Iterator[PlanNode]:
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(node.children))
 
 
 class _Piece(NamedTuple):

@@ -1,0 +1,187 @@
+"""Stages that ran, and the query's report -> one micro-batch. The last step of both ways of looking at Spark.
+
+A stage becomes an operator by the fragment of the plan it carried out. Whoever knows which stages, tasks and
+fragments belong together (the event log by accumulators, the live probe by stage numbers in metrics) puts them here.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import Raw
+
+from headgate.formats.eventlog.plans import Fragment
+from headgate.formats.eventlog.streaming import Progress
+from headgate.model.columns import Ints, read_only
+from headgate.model.dataflow import Dataflow, Edge, Operator
+from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, SourceRead, Tasks
+
+
+class TaskRow(NamedTuple):
+    """What the attempt that counted measured; milliseconds, but for `cpu_ns`."""
+
+    partition: int
+    executor: str
+    launched: int
+    finished: int
+    deserialising: int
+    running: int
+    serialising: int
+    fetch_wait: int
+    gc: int
+    cpu_ns: int
+    records_in: int
+    records_out: int
+    bytes_spilled: int
+
+
+class RanStage:
+    """A stage of one batch, filled while the batch runs."""
+
+    def __init__(self, id: int, parents: tuple[int, ...]) -> None:
+        self.id = id
+        self.parents = parents
+        self.fragment: Fragment | None = None
+        self.tasks: dict[int, TaskRow] = {}
+        """Partition -> what its successful attempt measured."""
+        self.rows: dict[int, int] = {}
+        """Accumulator -> rows, over all tasks."""
+        self.lost = 0
+
+
+def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Iterable[Executor]) -> MicroBatch | None:
+    """The batch this report is about; None if nothing ran for it (a batch without data)."""
+    ran = [stage for stage in stages if stage.tasks]
+    if not ran:
+        return None
+    names = _names(ran)
+    by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
+    edges = [Edge(up, name) for stage, name in zip(ran, names, strict=True) for up in _feeders(stage, by_stage)]
+    flow = Dataflow((Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)), edges)
+    return MicroBatch(
+        progress.id,
+        progress.run_id,
+        progress.name or progress.id,
+        progress.batch_id,
+        _milliseconds(progress.timestamp),
+        progress.batch_duration or (progress.duration_ms or {}).get("triggerExecution", 0),
+        progress.duration_ms or {},
+        progress.input_rows,
+        flow,
+        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.stateful),
+        _columns(flow, {by_stage[stage.id]: stage for stage in ran}),
+        {by_stage[stage.id]: _node_outputs(stage) for stage in ran},
+        sum(stage.lost for stage in ran),
+        tuple(_sources(progress)),
+        tuple(_state(progress, ran, by_stage)),
+        tuple(sorted(executors, key=lambda executor: (len(executor.id), executor.id))),
+    )
+
+
+def _milliseconds(timestamp: str) -> int:
+    """Of a timestamp as queries write it; 0 for what is none.
+
+    >>> _milliseconds("1970-01-01T00:00:01.500Z")
+    1500
+    """
+    try:
+        return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+    except ValueError:
+        return 0
+
+
+def _names(stages: list[RanStage]) -> list[str]:
+    """Each stage by the name of its fragment; by its place in the batch where no plan is known."""
+    names: list[str] = []
+    for place, stage in enumerate(stages):
+        name = stage.fragment.name if stage.fragment else f"stage {place}"
+        same = sum(other == name or other.startswith(f"{name} part ") for other in names)
+        names.append(name if not same else f"{name} part {same + 1}")
+    return names
+
+
+def _feeders(stage: RanStage, by_stage: dict[int, str]) -> list[str]:
+    """The operators that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's."""
+    parents = [by_stage[up] for up in stage.parents if up in by_stage]
+    planned = stage.fragment.inputs if stage.fragment else ()
+    return parents or [name for name in planned if name in by_stage.values()]
+
+
+def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
+    if stage.fragment is None:
+        return ()
+    return tuple(
+        NodeOutput(node.node, stage.rows[node.accumulator])
+        for node in stage.fragment.rows
+        if node.accumulator in stage.rows
+    )
+
+
+def _sources(progress: Progress) -> Iterable[SourceRead]:
+    for source in progress.sources:
+        rate = source.input_rows_per_second
+        yield SourceRead(
+            source.description or "",
+            _offset(source.start_offset),
+            _offset(source.end_offset),
+            _offset(source.latest_offset),
+            source.num_input_rows,
+            float("nan") if rate is None else rate,
+        )
+
+
+def _offset(offset: Raw) -> str:
+    r"""An offset as text. Logs hold it as a JSON string, the API as JSON: both come to the same text here.
+
+    >>> _offset(Raw(b'"{\\"number\\": 4}"')), _offset(Raw(b'{"number" : 4}')), _offset(Raw(b"null"))
+    ('{"number":4}', '{"number":4}', '')
+    """
+    try:
+        value = msgspec.json.decode(offset) if bytes(offset) else None
+        if isinstance(value, str):
+            value = msgspec.json.decode(value)
+    except (msgspec.MsgspecError, RecursionError):
+        pass  # not JSON but text of the source's own, or broken: the text itself is what there is
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, str]) -> Iterable[KeptState]:
+    operator_of = {
+        place: by_stage[stage.id] for stage in stages if stage.fragment is not None for place in stage.fragment.state
+    }
+    for place, kept in enumerate(progress.state_operators):
+        yield KeptState(
+            operator_of.get(place, ""),
+            kept.operator_name,
+            kept.num_rows_total,
+            kept.memory_used_bytes,
+            kept.num_rows_updated,
+            kept.num_rows_removed,
+            kept.num_shuffle_partitions,
+            kept.all_updates_time_ms,
+            kept.all_removals_time_ms,
+            kept.commit_time_ms,
+            kept.custom_metrics or {},
+        )
+
+
+def _columns(flow: Dataflow, stages: dict[str, RanStage]) -> Tasks:
+    rows = [
+        (position, *stages[id].tasks[partition])
+        for position, id in enumerate(flow.ids)
+        for partition in sorted(stages[id].tasks)
+    ]
+
+    def column(at: int) -> Ints:
+        return read_only(np.array([row[at] for row in rows], np.int64))
+
+    return Tasks(
+        read_only(np.array([row[0] for row in rows], np.int32)),
+        column(1),
+        tuple(str(row[2]) for row in rows),
+        *(column(at) for at in range(3, 14)),
+    )
