@@ -40,7 +40,7 @@ def log_of_skewed_run(spark, event_logs, tmp_path):
 def test_the_log_of_a_real_run_gives_exact_counts_and_the_hot_partition(headgate, log_of_skewed_run):
     ran = headgate("inspect", log_of_skewed_run, "--format", "json")
     assert ran.code == 0
-    profile = next(p for p in json.loads(ran.out) if p["name"] == "skewed")
+    profile = next(one["profile"] for one in json.loads(ran.out) if one["profile"]["name"] == "skewed")
     scan, after_shuffle = profile["operators"]
     assert scan["name"] == "scan -> mapInArrow run"
     assert (scan["tasks"], scan["records_in"], scan["fan_out"], scan["records_out"]) == (2, 200, 20, 4000)
