@@ -19,6 +19,7 @@ from headgate.formats.eventlog.reader import read_events
 from headgate.model.errors import InputError
 from headgate.model.inspection import Inspection, Question, Rate, inspection
 from headgate.model.microbatch import MicroBatch
+from headgate.spark.application_url import event_log_at, is_url
 
 DESCRIPTION = """\
 What the streaming queries of a Spark application did, from the event log it left behind or is still writing: their
@@ -99,7 +100,7 @@ def run(given: argparse.Namespace) -> int:
     question = Question(given.rate, given.slots, given.partitions, given.freshness, given.trigger)
     found: list[tuple[str, Inspection]] = []
     batches: dict[str, Sequence[MicroBatch]] = {}
-    logs = [log for path in given.paths for log in event_logs(path)]
+    logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
         for query, seen in _batches(log, alone=len(logs) == 1).items():
             if given.query in (None, query, seen[-1].name):
