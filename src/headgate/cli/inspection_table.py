@@ -38,6 +38,11 @@ def inspection_lines(one: Inspection) -> Iterator[str]:
                 f"{state.bins:,} bins on {len(state.bins_on):,} of {len(profile.executors) or '?'} executors; "
                 f"{state.updating:.2f} s updating and {state.committing:.2f} s committing a batch, over all tasks"
             )
+    if profile.cold is not None:
+        yield (
+            f"cold executors: the first tasks took {profile.cold.seconds:.1f} s longer than usual, median of the "
+            f"{profile.cold.executors:,} that were seen to start"
+        )
     if one.answer is not None:
         yield from _what_if(one.answer)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from headgate.model.arrivals import Arrivals, arrivals
 from headgate.model.batch_times import driver_seconds, most_at_once
+from headgate.model.cold import ColdStart, cold_start
 from headgate.model.columns import Bools
 from headgate.model.line import Figure, line_through
 from headgate.model.microbatch import Executor, MicroBatch
@@ -80,6 +81,8 @@ class QueryProfile(msgspec.Struct, frozen=True):
     """Tasks that can run at a time; the most that did where nothing says how many can."""
     executors: tuple[Executor, ...]
     attempts_lost: int
+    cold: ColdStart | None
+    """What new executors cost, where some were seen to start."""
     operators: tuple[OperatorProfile, ...]
 
 
@@ -117,6 +120,7 @@ def profile(seen: Sequence[MicroBatch]) -> QueryProfile:
         last.slots or most_at_once(counted),
         last.executors,
         sum(batch.attempts_lost for batch in seen),
+        cold_start(seen),
         tuple(_operator(name, counted) for name in names),
     )
 
