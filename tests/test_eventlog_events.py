@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from eventlogs import DATA, VERSIONS, parsed
-from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.accumulables import accumulator_updates, updated_accumulators
 from headgate.formats.eventlog.events import (
     EVENT_NAMES,
     ApplicationEnd,
@@ -148,6 +148,17 @@ def test_accumulators_found_as_bytes_are_those_that_json_finds(version):
         for some in (sorted(every)[::3], sorted(every, reverse=True)[:2], between, []):
             wanted = {id: expected[id] for id in some if id in expected}
             assert accumulator_updates(task.info.accumulables, some) == wanted
+
+
+@every_version
+def test_the_accumulators_a_task_updated_are_those_it_lists(version):
+    for task, plain in events(version, TaskEnd):
+        assert updated_accumulators(task.info.accumulables) == {one["ID"] for one in plain["Task Info"]["Accumulables"]}
+
+
+@pytest.mark.parametrize("listed", ["", "[]", "null", '{"not":"a list"}', '[{"ID":1', '[{"Name":"no id"}]'])
+def test_a_list_that_cannot_be_read_has_no_accumulators(listed):
+    assert updated_accumulators(Raw(listed.encode())) == frozenset()
 
 
 @given(st.sets(st.integers(0, 3000), min_size=1, max_size=80), st.sets(st.integers(0, 3100), max_size=9))

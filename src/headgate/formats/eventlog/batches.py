@@ -7,13 +7,14 @@ the stage's end, which has the totals: once a stage instead of once a task.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
-from headgate.formats.eventlog.accumulables import accumulator_totals, accumulator_updates
+from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plans import Fragment, fragments
-from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.sql import PlanNode, SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -54,18 +55,29 @@ def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
             assembly.stage_over(event)
         elif isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
             if event.plan is not None:
-                assembly.plans[event.execution_id] = fragments(event.plan)
+                assembly.plans[event.execution_id] = _Plan(event.plan)
         elif isinstance(event, SQLExecutionEnd):
             assembly.plans.pop(event.execution_id, None)
         elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
             assembly.cluster(event)
 
 
+class _Plan:
+    """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
+
+    def __init__(self, root: PlanNode) -> None:
+        self._root = root
+
+    @cached_property
+    def fragments(self) -> tuple[Fragment, ...]:
+        return fragments(self._root)
+
+
 class _Assembly:
     """What is known of batches that are under way. Forgets a batch once it is closed."""
 
     def __init__(self) -> None:
-        self.plans: dict[int, tuple[Fragment, ...]] = {}
+        self.plans: dict[int, _Plan] = {}
         self.stages: dict[int, RanStage] = {}
         self.execution: dict[int, int] = {}
         """Stage -> the SQL execution whose plan it carries out a part of."""
@@ -129,11 +141,15 @@ class _Assembly:
 
     def _fragment_of(self, event: TaskEnd) -> Fragment | None:
         """The fragment most of whose accumulators this task updated."""
+        plan = self.plans.get(self.execution[event.stage_id])
+        if plan is None:
+            return None
+        updated = updated_accumulators(event.info.accumulables)
         best, most = None, 0
-        for fragment in self.plans.get(self.execution[event.stage_id], ()):
-            updated = len(accumulator_updates(event.info.accumulables, fragment.accumulators))
-            if updated > most:
-                best, most = fragment, updated
+        for fragment in plan.fragments:
+            common = len(updated & fragment.accumulators)
+            if common > most:
+                best, most = fragment, common
         return best
 
     def stage_over(self, event: StageCompleted) -> None:
