@@ -7,6 +7,7 @@ batch and after every restart.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from headgate.formats.eventlog.plan_names import fragment_name, is_stateful, node_name
@@ -44,18 +45,20 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
     """The fragments of a plan, the one that ends it first."""
     pieces: list[_Piece] = []
     _cut(plan, (), pieces)
-    place_of_state = {id(node): place for place, node in enumerate(filter(is_stateful, _downstream_first(plan)))}
+    keep_state = [id(node) for node in _downstream_first(plan) if is_stateful(node)]
     names = _told_apart([fragment_name(piece.nodes) for piece in pieces])
-    return tuple(
-        Fragment(
-            name,
-            any(map(is_stateful, piece.nodes)),
-            tuple(names[place] for place in piece.inputs),
-            frozenset(piece.accumulators),
-            tuple(_rows(piece.nodes)),
-            tuple(sorted(place_of_state[id(node)] for node in piece.nodes if is_stateful(node))),
-        )
-        for name, piece in zip(names, pieces, strict=True)
+    return tuple([_fragment(name, piece, names, keep_state) for name, piece in zip(names, pieces, strict=True)])
+
+
+def _fragment(name: str, piece: "_Piece", names: list[str], keep_state: list[int]) -> Fragment:
+    state = [keep_state.index(id(node)) for node in piece.nodes if is_stateful(node)] if keep_state else []
+    return Fragment(
+        name,
+        bool(state),
+        tuple([names[place] for place in piece.inputs]),
+        frozenset(piece.accumulators),
+        tuple(_rows(piece.nodes)),
+        tuple(sorted(state)),
     )
 
 
@@ -64,7 +67,7 @@ def _downstream_first(root: PlanNode) -> Iterator[PlanNode]:
     while todo:
         node = todo.pop()
         yield node
-        todo.extend(reversed(node.children))
+        todo += node.children[::-1]
 
 
 class _Piece(NamedTuple):
@@ -87,11 +90,12 @@ def _cut(root: PlanNode, written: tuple[int, ...], pieces: list[_Piece]) -> int:
         node = todo.pop()
         if _is_exchange(node):
             exchanges.append(node)
-            accumulators.update(m.accumulator_id for m in node.metrics if not _counts_writing(m.name))
+            accumulators.update([m.accumulator_id for m in node.metrics if not _counts_writing(m.name)])
         else:
             nodes.append(node)
-            accumulators.update(metric.accumulator_id for metric in node.metrics)
-            todo.extend(reversed(node.children))
+            if node.metrics:
+                accumulators.update([metric.accumulator_id for metric in node.metrics])
+            todo += node.children[::-1]
     pieces[place].nodes.extend(reversed(nodes))
     for exchange in exchanges:
         out = tuple(m.accumulator_id for m in exchange.metrics if _counts_writing(m.name))
@@ -104,6 +108,7 @@ def _is_exchange(node: PlanNode) -> bool:
     return node.node_name.startswith(("Exchange", "BroadcastExchange", "ShuffleExchange")) and bool(node.children)
 
 
+@lru_cache(maxsize=256)
 def _counts_writing(metric: str) -> bool:
     return any(word in metric for word in _WRITTEN)
 
