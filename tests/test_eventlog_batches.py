@@ -191,3 +191,14 @@ def test_a_real_word_count_shows_what_partial_aggregation_hides():
             )
             out = batch.tasks.records_out[batch.tasks.operator == first].sum()
             assert out == batch.tasks.records_in[batch.tasks.operator == second].sum()
+
+
+def test_batches_of_the_same_stages_share_one_dataflow_and_nobody_can_write_to_their_columns():
+    first, second = read_batches(
+        [job(0, (0, [])), task(0), task(0, 1), report(), job(1, (1, []), batch=1), task(1, 1), task(1), report(1)]
+    )
+    assert second.dataflow is first.dataflow
+    assert second.tasks.partition.tolist() == [0, 1]
+    for column in (second.tasks.operator, second.tasks.partition, second.tasks.records_in):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 5
