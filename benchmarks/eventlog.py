@@ -4,7 +4,8 @@ The log is that of a real word count on a cluster, its four batches over and ove
 batch, and once with each batch's tasks repeated, as tasks of other partitions, until there are about 100, as larger
 jobs have. Three programs read it:
 
-    events      `read_events` with every event type
+    events      `read_events` with every event type, and a consumer that takes records and times from every task, walks
+                every plan for accumulators that count rows, and asks every task for three of those
     batches     `read_batches` over the events it wants, which is all that `headgate inspect` does with a log
     json.loads  parses every line, and does nothing with it
 
@@ -39,11 +40,31 @@ with open("/proc/self/status") as status:
 EVENTS = (
     """
 import sys, time
+from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.events import SQLExecutionStart, TaskEnd
 from headgate.formats.eventlog.reader import read_events
+
+def counting_rows(node, found):
+    found.extend(metric.accumulator_id for metric in node.metrics if metric.name == "number of output rows")
+    for child in node.children:
+        counting_rows(child, found)
+    return found
+
 started = time.perf_counter()
+events = tasks = records = useful = asked = 0
+ids = []
 log = read_events(sys.argv[1])
-events = sum(1 for _ in log)
-print(time.perf_counter() - started, events, 0, 0)
+for event in log:
+    events += 1
+    if type(event) is TaskEnd:
+        tasks += 1
+        metrics = event.metrics
+        records += metrics.shuffle_read.records + metrics.input.records
+        useful += metrics.run_time + metrics.deserialize_time - metrics.shuffle_read.fetch_wait_time
+        asked += len(accumulator_updates(event.info.accumulables, ids))
+    elif type(event) is SQLExecutionStart:
+        ids = counting_rows(event.plan, [])[-3:]
+print(time.perf_counter() - started, events, 0, tasks)
 assert not log.notes, log.notes
 """
     + PEAK
