@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.model.schedule import Stage, scheduled
+from headgate.model.schedule import Stage, _Run, scheduled
 
 
 def makespan(*stages, slots):
@@ -61,3 +61,14 @@ def test_no_schedule_beats_the_work_or_the_longest_task_and_grahams_bound_holds(
     takes = makespan((seconds,), slots=slots)
     assert takes >= max(total / count, longest) - 1e-9
     assert takes <= total / count + longest * (1 - 1 / count) + 1e-9
+
+
+@given(
+    st.lists(st.lists(st.floats(0, 5), max_size=12), min_size=1, max_size=4),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
+def test_the_short_way_for_chains_is_the_schedule_of_the_long_one(chain, slots):
+    stages = [Stage(np.array(seconds), (place - 1,) if place else ()) for place, seconds in enumerate(chain)]
+    short, long = scheduled(stages, slots), _Run(stages, slots).schedule()
+    assert short.over == pytest.approx(long.over)
+    assert short.started == long.started

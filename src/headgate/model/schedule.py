@@ -28,10 +28,13 @@ class Stage(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """When each stage began and was over, from the start of the first."""
+    """When each stage began and was over, from the start of the first; and which task ran where from when on."""
 
     began: tuple[float, ...]
     over: tuple[float, ...]
+    started: tuple[tuple[float, ...], ...]
+    """By stage, one a task."""
+    executor: tuple[tuple[int, ...], ...]
 
     @property
     def makespan(self) -> float:
@@ -48,7 +51,36 @@ def scheduled(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:
     >>> scheduled([Stage(np.array([1.0] * 4), homes=(0, 0, 0, 0))], slots=[1, 1]).makespan
     4.0
     """
+    one_after_the_other = all(stage.feeders == ((place - 1,) if place else ()) for place, stage in enumerate(stages))
+    if one_after_the_other and not any(stage.homes for stage in stages) and sum(slots) > 0:
+        return _chain(stages, slots)
     return _Run(stages, slots).schedule()
+
+
+def _chain(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:
+    """Stages that follow one another, tasks at home anywhere: the common case, in a tenth of the time.
+
+    Each stage starts with all slots free, so its tasks go to the slot that is free first, and that is all.
+    """
+    # One slot of each executor in turn, as Spark makes its offers.
+    turns = sorted((place, executor) for executor, count in enumerate(slots) for place in range(count))
+    order = [executor for _, executor in turns]
+    now, began, over, started, ran_on = 0.0, [], [], [], []
+    for stage in stages:
+        began.append(now)
+        seconds = stage.seconds.tolist()
+        free = [(now, place) for place in range(min(len(order), len(seconds)))]  # a heap as it is: all are equal
+        starts, places = [], []
+        for took in seconds:
+            start, place = free[0]
+            heapq.heapreplace(free, (start + took, place))
+            starts.append(start)
+            places.append(order[place])
+        now = max((end for end, _ in free), default=now)
+        over.append(now)
+        started.append(tuple(starts))
+        ran_on.append(tuple(places))
+    return Schedule(tuple(began), tuple(over), tuple(started), tuple(ran_on))
 
 
 class _Run:
@@ -66,6 +98,8 @@ class _Run:
         self.began = [0.0] * len(stages)
         self.over = [0.0] * len(stages)
         self.ready: list[int] = []
+        self.started = [[0.0] * len(stage.seconds) for stage in stages]
+        self.executor = [[ANYWHERE] * len(stage.seconds) for stage in stages]
         self.running: list[tuple[float, int, int]] = []
         """(When it ends, its executor, its stage), soonest first."""
 
@@ -78,7 +112,8 @@ class _Run:
             if not self.left[place]:
                 self._finish(now, place)
             self._give(now, executor)
-        return Schedule(tuple(self.began), tuple(self.over))
+        where = (tuple(map(tuple, self.started)), tuple(map(tuple, self.executor)))
+        return Schedule(tuple(self.began), tuple(self.over), *where)
 
     def _finish(self, now: float, place: int) -> None:
         self.over[place] = now
@@ -121,6 +156,7 @@ class _Run:
             if waiting:
                 task = waiting.popleft()
                 self.free[executor] -= 1
+                self.started[place][task], self.executor[place][task] = now, executor
                 heapq.heappush(self.running, (now + float(self.stages[place].seconds[task]), executor, place))
                 return True
         return False
