@@ -40,6 +40,15 @@ def test_batches_of_one_size_with_more_waiting_ran_into_a_limit():
     assert arrivals(query(6, every=2000, waiting=500)).limit is None  # it has time to spare: no limit holds it back
 
 
+def test_an_interval_that_was_kept_before_is_known_when_batches_overrun_it():
+    kept = query(5, every=2000)
+    overrun = [
+        batch({"map": Op([2000])}, number=5 + n, began=10_000 + n * 4500) for n in range(6)
+    ]  # 4.2 s of task, 0.3 s of driver
+    assert arrivals(overrun).trigger is None
+    assert arrivals(overrun, before=kept).trigger == 2.0
+
+
 def test_rests_of_any_length_are_waits_for_data_and_not_a_clock():
     begins = [0, 1000, 5000, 6100, 9900, 11000, 16000]
     come = arrivals([batch({"map": Op([100])}, number=n, began=at) for n, at in enumerate(begins)])

@@ -64,11 +64,19 @@ def test_no_schedule_beats_the_work_or_the_longest_task_and_grahams_bound_holds(
 
 
 @given(
-    st.lists(st.lists(st.floats(0, 5), max_size=12), min_size=1, max_size=4),
-    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    st.lists(st.lists(st.tuples(st.floats(0, 5), st.integers(0, 3)), max_size=12), min_size=1, max_size=4),
+    st.lists(st.integers(1, 3), min_size=4, max_size=4),
+    st.lists(st.booleans(), min_size=4, max_size=4),
 )
-def test_the_short_way_for_chains_is_the_schedule_of_the_long_one(chain, slots):
-    stages = [Stage(np.array(seconds), (place - 1,) if place else ()) for place, seconds in enumerate(chain)]
+def test_the_short_way_for_chains_is_the_schedule_of_the_long_one(chain, slots, with_homes):
+    stages = [
+        Stage(
+            np.array([seconds for seconds, _ in tasks]),
+            (place - 1,) if place else (),
+            tuple(home for _, home in tasks) if with_homes[place] else (),
+        )
+        for place, tasks in enumerate(chain)
+    ]
     short, long = scheduled(stages, slots), _Run(stages, slots).schedule()
     assert short.over == pytest.approx(long.over)
     assert short.started == long.started

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from headgate.cli.progress import shown
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.found import event_logs, size_of
 from headgate.formats.eventlog.reader import read_events
+from headgate.model.durations import seconds
 from headgate.model.errors import InputError
 from headgate.model.inspection import Inspection, Question, Rate, inspection
 from headgate.model.microbatch import MicroBatch
@@ -89,10 +89,10 @@ def rate(text: str) -> Rate:
 
 def duration(text: str) -> float:
     """`10s`, `500ms`, `2m`, `1h` in seconds."""
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text, re.ASCII)
-    if not parts or not float(parts[1]):
-        raise argparse.ArgumentTypeError(f'"{text}" is no duration; give it as 10s, 500ms, 2m or 1h')
-    return float(parts[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[parts[2]]
+    try:
+        return seconds(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(given: argparse.Namespace) -> int:

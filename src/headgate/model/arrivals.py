@@ -34,18 +34,17 @@ class Arrivals(msgspec.Struct, frozen=True):
     """Records that were there and not taken, at the last batch; None where sources do not tell."""
 
 
-def arrivals(batches: Sequence[MicroBatch]) -> Arrivals:
-    """Of consecutive batches of one query; a restart in between is bridged."""
+def arrivals(batches: Sequence[MicroBatch], before: Sequence[MicroBatch] = ()) -> Arrivals:
+    """Of consecutive batches of one query; a restart in between is bridged.
+
+    `before` are earlier batches, which may have kept an interval that these no longer do: batches that take longer
+    than their interval follow one another without rest, and nothing in them shows that there is one.
+    """
     took = [batch.input_rows for batch in batches]
     waiting = [_waiting(batch) for batch in batches]
-    gaps, rests, taken, grown = [], [], 0, 0
-    for place in range(1, len(batches)):
-        before, batch = batches[place - 1], batches[place]
-        gap = (batch.began - before.began) / 1000
-        if batch.run != before.run or batch.number != before.number + 1 or gap <= 0:
-            continue
+    gaps, taken, grown = [], 0, 0
+    for place, gap, _ in _gaps(batches):
         gaps.append(gap)
-        rests.append(gap - before.duration / 1000)
         taken += took[place]
         grown += (waiting[place] or 0) - (waiting[place - 1] or 0)
     if gaps:
@@ -53,7 +52,7 @@ def arrivals(batches: Sequence[MicroBatch]) -> Arrivals:
     else:  # a single batch, or none next to another: its own time is all there is
         taken, elapsed = sum(took), max(sum(batch.duration for batch in batches) / 1000, 1e-3)
         interval = elapsed / max(1, len(batches))
-    trigger = _trigger(gaps, rests)
+    trigger = _trigger([*before, *batches])
     return Arrivals(
         max(taken + grown, 0) / elapsed,
         taken / elapsed,
@@ -64,14 +63,26 @@ def arrivals(batches: Sequence[MicroBatch]) -> Arrivals:
     )
 
 
-def _trigger(gaps: Sequence[float], rests: Sequence[float]) -> float | None:
+def _gaps(batches: Sequence[MicroBatch]) -> Iterator[tuple[int, float, float]]:
+    """For each batch that follows on another: its place, the time since that one began, and the rest in it."""
+    for place in range(1, len(batches)):
+        before, batch = batches[place - 1], batches[place]
+        gap = (batch.began - before.began) / 1000
+        if batch.run == before.run and batch.number == before.number + 1 and gap > 0:
+            yield place, gap, gap - before.duration / 1000
+
+
+def _trigger(batches: Sequence[MicroBatch]) -> float | None:
     """The interval of those batches that rested. Spark fires a moment late: a few milliseconds are rounded away."""
-    rested = [gap for gap, rest in zip(gaps, rests, strict=True) if rest > max(_LEAST_REST * gap, 0.02)]
-    if len(rested) < max(_LEAST_BATCHES - 1, 0.5 * len(gaps)):
+    all_gaps = [(gap, rest) for _, gap, rest in _gaps(batches)]
+    rested = [gap for gap, rest in all_gaps if rest > max(_LEAST_REST * gap, 0.02)]
+    if len(rested) < _LEAST_BATCHES - 1:
         return None
     middle = float(np.median(rested))
-    if np.median(np.abs(np.array(rested) - middle)) > 0.1 * middle:
-        return None  # rests of any length: it waits for data, not for the clock
+    # Rests of any length are waits for data, not for the clock; the fewer rested, the closer they must agree.
+    apart = 0.1 if len(rested) >= 0.5 * len(all_gaps) else 0.02
+    if np.median(np.abs(np.array(rested) - middle)) > apart * middle:
+        return None
     rounded = round(middle / 0.05) * 0.05
     return round(rounded, 2) if abs(rounded - middle) <= max(0.02, 0.01 * middle) else middle
 

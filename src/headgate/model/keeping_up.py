@@ -58,7 +58,7 @@ def prospect(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Settin
     if arrivals.trigger is not None:
         said = _batch(capacity, setting, wish.rate * arrivals.trigger)
         return _prospect(capacity, setting, wish, said, arrivals.trigger, said.batch.value / arrivals.trigger)
-    settled = _settled(lambda seconds: _batch(capacity, setting, wish.rate * seconds), arrivals.interval)
+    settled, slope = _settled(lambda seconds: _batch(capacity, setting, wish.rate * seconds), arrivals.interval)
     if arrivals.limit is not None:
         said = _batch(capacity, setting, arrivals.limit)
         used = said.batch.value * wish.rate / arrivals.limit
@@ -66,10 +66,8 @@ def prospect(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Settin
         said = settled if at_ease and settled is not None else said
         return _prospect(capacity, setting, wish, said, said.batch.value, used)
     if settled is None:
-        used = max(1.0, _marginal(capacity, setting, wish.rate, arrivals.interval))
-        return _prospect(capacity, setting, wish, None, 0.0, max(used, 1.001))
-    used = min(_marginal(capacity, setting, wish.rate, settled.batch.value), 1.0)
-    return _prospect(capacity, setting, wish, settled, settled.batch.value, used)
+        return _prospect(capacity, setting, wish, None, 0.0, max(slope, 1.01))
+    return _prospect(capacity, setting, wish, settled, settled.batch.value, min(max(slope, 0.0), 1.0))
 
 
 def headroom(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> float:
@@ -117,30 +115,28 @@ def _batch(capacity: Capacity, setting: Setting, records: float) -> Prediction:
     return capacity.predict(msgspec.structs.replace(setting, records=None if same else records))
 
 
-def _settled(batch_after: Callable[[float], Prediction], guess: float) -> Prediction | None:
-    """The batch that takes as long as what it processes took to come, by secants; None if there is none."""
-    before = max(guess, 1e-3)
-    said = batch_after(before)
-    took = said.batch.value
-    seconds = took
+def _settled(batch_after: Callable[[float], Prediction], guess: float) -> tuple[Prediction | None, float]:
+    """The batch that takes as long as what it processes took to come, and what a further second of records adds to it.
+
+    By secants: batch time is very nearly a straight line in the records, so two or three are enough. The second answer
+    is the part of the capacity that is used; None where it is all of it, so that batches grow without end.
+    """
+    one = max(guess, 1e-3)
+    other = 1.5 * one
+    took, then = batch_after(one).batch.value, batch_after(other).batch.value
     for _ in range(30):
-        said = batch_after(seconds)
-        if abs(said.batch.value - seconds) <= 0.005 * seconds:
-            return said
-        slope = (said.batch.value - took) / (seconds - before) if seconds != before else 1.0
-        if slope >= 1.0 and said.batch.value > seconds:
-            return None
-        before, took = seconds, said.batch.value
-        seconds = took if slope >= 1.0 else max(1e-3, (took - slope * before) / (1 - slope))
-        if seconds > _LONGEST:
-            return None
-    return said
-
-
-def _marginal(capacity: Capacity, setting: Setting, rate: float, seconds: float) -> float:
-    """Time that a further second's records add to a batch: the part of the capacity that is used."""
-    less, more = (_batch(capacity, setting, rate * seconds * times).batch.value for times in (1.0, 1.5))
-    return (more - less) / (0.5 * seconds)
+        slope = (then - took) / (other - one)
+        if slope >= 1.0:
+            return None, slope
+        one, took = other, then
+        other = max(1e-3, (took - slope * one) / (1 - slope))
+        said = batch_after(other)
+        then = said.batch.value
+        if abs(then - other) <= 0.005 * other or abs(other - one) <= 1e-6 * other:
+            return said, slope
+        if other > _LONGEST:
+            return None, slope
+    return said, slope
 
 
 def _prospect(

@@ -14,18 +14,20 @@ from headgate.model.schedule import ANYWHERE
 from headgate.model.warm import on_the_last_pool, warm
 
 _MOST_REPLAYS = 15
-"""So many batches are run again; of more, evenly chosen ones."""
 
 
-def capacity(batches: Sequence[MicroBatch]) -> Capacity:
-    """What these batches of one query say; those on the last pool are run again, the others teach contention."""
+def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Capacity:
+    """What these batches of one query say; those on the last pool are run again, the others teach contention.
+
+    At most `replays` are run again, evenly chosen: fewer are faster, more know the spread better.
+    """
     counted = warm(batches)
     last = on_the_last_pool(counted)
     fullest = max(last, key=lambda batch: len(batch.dataflow.operators))
     names = fullest.dataflow.ids
     places = {executor.id: place for place, executor in enumerate(last[-1].executors)}
     slots = tuple(executor.slots for executor in last[-1].executors if executor.slots > 0)
-    chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), _MOST_REPLAYS)).astype(int)).tolist()
+    chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), replays)).astype(int)).tolist()
     return Capacity(
         tuple(_operator(name, fullest, counted, last) for name in names),
         Pool(slots or (most_at_once(last),)),

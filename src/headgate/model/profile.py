@@ -114,7 +114,7 @@ def profile(seen: Sequence[MicroBatch]) -> QueryProfile:
         len(counted),
         float(np.median([batch.duration / 1000 for batch in counted])),
         float(np.mean([batch.input_rows for batch in counted])),
-        arrivals(counted),
+        arrivals(counted, before=[batch for batch in seen if batch.number < counted[0].number]),
         float(np.median([driver_seconds(batch) for batch in counted])),
         {phase: float(np.median([batch.phases.get(phase, 0) for batch in counted])) / 1000 for phase in phases},
         last.slots or most_at_once(counted),
