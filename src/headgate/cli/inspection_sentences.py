@@ -16,7 +16,8 @@ COLUMNS = ("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed 
 def counted(profile: QueryProfile) -> str:
     """How many batches there were, and on how many of them the rest is based."""
     lost = f", {profile.attempts_lost:,} task attempts lost" if profile.attempts_lost else ""
-    return f"{profile.batches:,} batches, {profile.counted:,} counted{lost}"
+    batches = f"{profile.batches:,} batch" if profile.batches == 1 else f"{profile.batches:,} batches"
+    return f"{batches}, {profile.counted:,} counted{lost}"
 
 
 def took(profile: QueryProfile) -> str:
@@ -37,13 +38,16 @@ def load(profile: QueryProfile) -> str:
 def fares(one: Inspection) -> str:
     """Whether it keeps up, with how much to spare, and with how many slots it would."""
     now, present = one.now, one.profile.slots
-    on = f"on {slots(present)}" + (f" ({len(one.profile.executors):,} executors)" if one.profile.executors else "")
-    least = "no number of executors" if one.least_slots is None else f"at least {slots(one.least_slots)}"
+    on = f"on {many(present, 'slot')}" + (
+        f" ({many(len(one.profile.executors), 'executor')})" if one.profile.executors else ""
+    )
+    least = "no number of executors" if one.least_slots is None else f"at least {many(one.least_slots, 'slot')}"
     if not now.keeps_up:
         return f"it falls behind {on}: it can carry {one.headroom:.0%} of what comes; {least} would keep up"
+    times = number(float(f"{one.headroom:.2g}"))  # two digits, but never as a power of ten
     return (
-        f"it keeps up {on} and uses {now.utilisation:.0%} of what it can carry (up to {one.headroom:.2g} times the "
-        f"rate); {least} would do{_freshness(now)}"
+        f"it keeps up {on} and uses {now.utilisation:.0%} of what it can carry (up to {times} times the rate); "
+        f"{least} would do{_freshness(now)}"
     )
 
 
@@ -85,13 +89,13 @@ def cold(profile: QueryProfile) -> Iterator[str]:
 def what_if(answer: Answer) -> Iterator[str]:
     """What would be; the first sentence is the answer, the others what goes with it."""
     asked = answer.prospect
-    yield f"{number(round(asked.rate, 1))} records/s on {slots(asked.slots)}: {_outcome(asked)}"
+    yield f"{number(round(asked.rate, 1))} records/s on {many(asked.slots, 'slot')}: {_outcome(asked)}"
     if answer.where_state_lies is not None:
         yield f"that is with state spread evenly; where it lies now: {_outcome(answer.where_state_lies)}"
     if answer.least_slots is None:
         yield "no number of slots does it: the limit is another"
     else:
-        yield f"the least that does it: {slots(answer.least_slots)}"
+        yield f"the least that does it: {many(answer.least_slots, 'slot')}"
     if asked.unseen:
         yield "more tasks at once than were seen: if they share cores or a disk it takes longer; not known yet"
     for name in answer.guessed:
@@ -114,13 +118,13 @@ def row(operator: OperatorProfile) -> tuple[str, ...]:
     )
 
 
-def slots(count: int) -> str:
-    """So many of them, in words.
+def many(count: int, of: str) -> str:
+    """So many of something, in words.
 
-    >>> slots(1), slots(1200)
+    >>> many(1, "slot"), many(1200, "slot")
     ('1 slot', '1,200 slots')
     """
-    return f"{count:,} slot" if count == 1 else f"{count:,} slots"
+    return f"{count:,} {of}" if count == 1 else f"{count:,} {of}s"
 
 
 def _cut_by(come: Arrivals) -> str:
