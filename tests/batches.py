@@ -19,9 +19,14 @@ class Op:
 def batch(operators, *, number=0, slots=(1,), driver=300, began=None, rows=None, run="r", waiting=None, phases=None):
     """Run operators (name -> Op, upstream first) one stage after the other on executors with so many slots each."""
     executors = [Executor(str(place), "host", count) for place, count in enumerate(slots)]
+    flow = Dataflow(
+        [Operator(name, len(op.records)) for name, op in operators.items()],
+        [Edge(up, name) for name, op in operators.items() for up in op.feeders],
+    )
     columns = []
     clock = 1_000_000
-    for position, op in enumerate(operators.values()):
+    for name, op in operators.items():
+        position = flow.index[name]  # the dataflow has an order of its own
         free = [(clock, str(place)) for place, count in enumerate(slots) for _ in range(count)]
         for partition, (records, took) in enumerate(zip(op.records, op.milliseconds, strict=True)):
             allowed = [at for at, (_, id) in enumerate(free) if not op.homes or id == op.homes[partition]]
@@ -38,10 +43,6 @@ def batch(operators, *, number=0, slots=(1,), driver=300, began=None, rows=None,
         np.array(took), zeros, zeros, zeros, (np.array(cpu) * 1e6).astype(np.int64), np.array(records), np.array(out),
         zeros,
     )  # fmt: skip
-    flow = Dataflow(
-        [Operator(name, len(op.records)) for name, op in operators.items()],
-        [Edge(up, name) for name, op in operators.items() for up in op.feeders],
-    )
     taken = sum(next(iter(operators.values())).records) if rows is None else rows
     sources = ()
     if waiting is not None:
