@@ -11,6 +11,7 @@ import msgspec
 from headgate.cli.inspection_csv import inspection_rows
 from headgate.cli.inspection_table import inspection_lines
 from headgate.cli.options import Once, count, file, number
+from headgate.cli.page.page import Subject, page
 from headgate.cli.progress import shown
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.found import event_logs, size_of
@@ -99,13 +100,13 @@ def run(given: argparse.Namespace) -> int:
     """Read, sum up, print."""
     question = Question(given.rate, given.slots, given.partitions, given.freshness, given.trigger)
     found: list[tuple[str, Inspection]] = []
-    batches: dict[str, Sequence[MicroBatch]] = {}
+    batches: list[Sequence[MicroBatch]] = []
     logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
         for query, seen in _batches(log, alone=len(logs) == 1).items():
             if given.query in (None, query, seen[-1].name):
                 found.append((log, inspection(seen, question)))
-                batches[query] = seen
+                batches.append(seen)
     if not found:
         of = f' of the query "{given.query}"' if given.query else " of a streaming query"
         raise InputError(f"{given.paths[0]}: no batch{of} in it; give the log of a streaming application")
@@ -131,13 +132,15 @@ def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
 
 
 def _print(
-    form: str, found: Sequence[tuple[str, Inspection]], batches: dict[str, Sequence[MicroBatch]], *, several: bool
+    form: str, found: Sequence[tuple[str, Inspection]], batches: Sequence[Sequence[MicroBatch]], *, several: bool
 ) -> None:
     only = [one for _, one in found]
     if form == "json":
         print(msgspec.json.format(msgspec.json.encode(only), indent=2).decode())
     elif form == "csv":
         print("\n".join(inspection_rows(only)))
+    elif form == "html":
+        print(page([Subject(log, one, seen) for (log, one), seen in zip(found, batches, strict=True)]))
     else:
         headings = [f"{log}\n" if several else "" for log, _ in found]
         print(
