@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from batches import Op, batch, batches
@@ -71,6 +72,15 @@ def test_tasks_of_one_executor_at_a_time_lie_in_rows_of_their_own():
         spans.sort()
         assert all(end <= start + 0.02 for (_, end), (start, _) in pairwise(spans))
     assert "5 tasks on 3 slots" in said
+
+
+def test_an_executor_whose_name_does_not_fit_is_named_by_its_end():
+    one = batch({"scan": Op([10])})
+    named = msgspec.structs.replace(
+        one, tasks=msgspec.structs.replace(one.tasks, executor=("app-20261116-worker-17",)), executors=()
+    )
+    chart, _ = gantt(named, {"scan": "c0"}, waits_for_driver=False)
+    assert "…116-worker-17" in [text.text for text in of_class(ElementTree.fromstring(chart), "tick")]
 
 
 def test_ten_thousand_tasks_are_added_up_and_the_page_says_so():
@@ -232,8 +242,6 @@ def test_a_page_from_a_real_log_needs_nothing_from_elsewhere(headgate, log):
 
 
 def test_one_batch_of_one_operator_without_executors_has_a_page():
-    import msgspec
-
     seen = [msgspec.structs.replace(batch({"scan": Op([100])}), executors=())]
     html = page_of(seen)
     assert len(of_class(drawing(html, "when each"), "task")) == 1

@@ -18,7 +18,8 @@ from headgate.model.microbatch import MicroBatch
 _MOST_ROWS, _MOST_TASKS = 64, 3000
 """Beyond either the rows are added up: how many tasks of each operator ran, from moment to moment."""
 _TOP, _BELOW = 22.0, 24.0
-_NAMES = 96.0
+_NAMES, _NAME = 96.0, 14
+"""Room for the names of executors, in pixels and in characters."""
 
 
 def gantt(batch: MicroBatch, colour: Mapping[str, str], *, waits_for_driver: bool) -> tuple[Markup, str]:
@@ -90,8 +91,11 @@ def _gaps(times: Timeline, x: Scale, bottom: float, *, accent: bool) -> list[Mar
 
 
 def _short_name(executor: str) -> str:
+    """What fits beside its rows: ids may be long."""
     known = f"executor {executor}"
-    return known if len(known) <= 14 else known[-14:]
+    if len(known) <= _NAME:
+        return known
+    return executor if len(executor) <= _NAME else f"…{executor[1 - _NAME :]}"
 
 
 def _caption(batch: MicroBatch, times: Timeline, rows: int, *, added_up: bool) -> str:
