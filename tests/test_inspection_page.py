@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
+import numpy as np
 import pytest
 
 from batches import Op, batch, batches
@@ -14,6 +15,7 @@ from headgate.cli.page.capacity_curve import steps
 from headgate.cli.page.gantt import gantt
 from headgate.cli.page.graph import graph
 from headgate.cli.page.palette import colours
+from headgate.cli.page.running import at_once
 from headgate.model.inspection import Question, Rate, inspection
 from headgate.model.learned_capacity import capacity
 from headgate.model.profile import profile
@@ -91,6 +93,13 @@ def test_ten_thousand_tasks_are_added_up_and_the_page_says_so():
     assert "10,000 tasks on 80 slots" in said
     assert "Too many to draw one by one" in said
     assert len(chart) < 50_000
+
+
+def test_added_up_nothing_is_left_of_tasks_that_are_over():
+    launched = np.linspace(0.0, 0.7, 4001)
+    running = at_once(launched, launched + 0.1, np.linspace(0.0, 14.21, 401))
+    assert set(running[24:].tolist()) == {0.0}
+    assert running.sum() * 14.21 / 400 == pytest.approx(4001 * 0.1, rel=1e-6)
 
 
 def test_a_bar_for_each_batch_is_as_high_as_it_took_and_the_trigger_is_a_line():

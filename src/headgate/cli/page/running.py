@@ -50,7 +50,9 @@ def at_once(launched: Floats, finished: Floats, edges: Floats) -> Floats:
     # Slot time spent before each edge, as the sum over tasks of how much of each lay before it.
     starts, ends = np.sort(launched), np.sort(finished)
     spent = _before(starts, edges) - _before(ends, edges)
-    average: Floats = np.maximum(np.diff(spent) / np.diff(edges), 0.0)
+    average: Floats = np.diff(spent) / np.diff(edges)
+    # Differences of large sums: what rounding leaves is no task.
+    average[average < 1e-6] = 0.0
     return average
 
 
