@@ -42,7 +42,7 @@ def test_the_log_of_a_real_run_gives_exact_counts_and_the_hot_partition(headgate
     assert ran.code == 0
     profile = next(p for p in json.loads(ran.out) if p["name"] == "skewed")
     scan, after_shuffle = profile["operators"]
-    assert scan["name"] == "scan -> mapInArrow run"
+    assert scan["name"] == "scan -> mapInArrow split"
     assert (scan["tasks"], scan["records_in"], scan["fan_out"], scan["records_out"]) == (2, 200, 20, 4000)
     # It waits 2 ms for each of its 200 records: it cannot have been faster.
     assert scan["useful"] >= 200 * 0.002
