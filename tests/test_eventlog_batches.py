@@ -90,6 +90,55 @@ def test_only_the_attempt_whose_result_counted_is_counted(reason):
     assert batch.attempts_lost == 2
 
 
+def test_of_a_speculative_copy_and_its_original_the_one_that_came_first_counts():
+    slow = task(0, records=10, run=900, executor="1", attempt=0)
+    fast = task(0, records=10, run=100, executor="2", attempt=1, speculative=True)
+    killed = task(0, records=0, run=150, executor="1", attempt=0, reason="TaskKilled")
+    for events, executor in (([fast, killed], "2"), ([slow, fast], "1"), ([killed, fast], "2")):
+        (batch,) = read_batches([job(0, (0, [])), *events, report()])
+        assert (batch.tasks.executor, batch.tasks.records_in.tolist(), batch.attempts_lost) == ((executor,), [10], 1)
+
+
+def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():
+    # Stage 1 cannot fetch what partition 1 of stage 0 wrote: that runs again as a second attempt, then stage 1 does.
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    failed = StageCompleted(StageRun(1, failure_reason="FetchFailed"))
+    events = [
+        SQLExecutionStart(0, plan=scan), job(0, (0, []), (1, [0])),
+        task(0, 0, written=4, updates=[(11, 10)]), task(0, 1, written=5, updates=[(11, 10)]),
+        stage_over(0, totals=[(11, 20)]), task(1, 0, records=4), task(1, 1, records=0, reason="FetchFailed"), failed,
+        msgspec.structs.replace(task(0, 1, written=5, updates=[(11, 10)]), stage_attempt=1),
+        stage_over(0, totals=[(11, 30)]),
+        msgspec.structs.replace(task(1, 1, records=5), stage_attempt=1), stage_over(1, totals=[]), report(),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    assert batch.tasks.records_in.tolist() == [10, 10, 4, 5]
+    assert batch.tasks.records_out.tolist() == [4, 5, 0, 0]
+    assert batch.attempts_lost == 2
+    # Spark's totals hold what was worked out twice twice: the tasks are the truth, the nodes are what was computed.
+    assert [node.rows for node in batch.nodes["scan"]] == [30]
+
+
+def test_two_actions_with_the_same_plan_do_not_feed_one_another():
+    scan = PlanNode("Exchange", "Exchange", (PlanMetric("records written", 2),), (PlanNode("MicroBatchScan"),))
+    count = PlanNode(
+        "HashAggregate", "HashAggregate(keys=[w#3], functions=[count(1)])", (PlanMetric("x", 3),), (scan,)
+    )  # fmt: skip
+    both = [
+        event
+        for n in (0, 10)
+        for event in (
+            SQLExecutionStart(n, plan=count), job(n, (n, []), execution=n), task(n, updates=[(2, 1)]),
+            job(n + 1, (n + 1, []), (n + 2, [n + 1]), execution=n), task(n + 2, updates=[(3, 1)]),
+        )
+    ]  # fmt: skip
+    (batch,) = read_batches([*both, report()])
+    assert {(edge.source, edge.target) for edge in batch.dataflow.edges} == {
+        ("scan", "count by w"),
+        ("scan part 2", "count by w part 2"),
+    }
+
+
 def test_a_stage_that_another_job_of_the_batch_planned_before_is_one_stage():
     # Adaptive execution: the first job runs the map side, the second skips it and runs the reduce side.
     events = [job(0, (0, [])), task(0, written=7), job(1, (0, []), (1, [0])), task(1, records=7), report()]
