@@ -44,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Read, sum up, print."""
     log = read_events(given.path, wanted=WANTED)
-    found = profiles(list(read_batches(log)))
-    for note in map(str, log.notes):
+    batches = read_batches(log)
+    found = profiles(list(batches))
+    for note in map(str, (*log.notes, *batches.gaps)):
         print(
             f"headgate: {note}" if note.startswith(given.path) else f"headgate: {given.path}: {note}", file=sys.stderr
         )
