@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
@@ -218,7 +219,7 @@ def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text(
     assert batch.began == 1_794_787_201_250  # 2026-11-16 is 20,773 days after 1970-01-01
 
 
-@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.3.0"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_real_logs_of_every_spark_give_the_same_operators(version):
     batches = list(read_batches(read_events(str(LOGS / f"spark-{version}.zstd"), wanted=WANTED)))
     assert len(batches) == 3
