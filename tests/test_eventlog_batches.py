@@ -26,9 +26,9 @@ from headgate.model.microbatch import Executor
 LOGS = Path(__file__).parent / "data" / "eventlogs"
 
 
-def job(id, *stages, run="run", batch=0, execution=0):
+def job(id, *stages, run="run", batch=0, execution=0, root=None):
     plans = tuple(StagePlan(number, tasks=1, parents=tuple(parents)) for number, parents in stages)
-    properties = JobProperties(query_id="q", batch_id=str(batch), execution_id=str(execution), group_id=run)
+    properties = JobProperties("q", str(batch), str(execution), str(execution if root is None else root), run)
     return JobStart(id, stage_ids=tuple(n for n, _ in stages), stages=plans, properties=properties)
 
 
@@ -118,6 +118,38 @@ def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():
     assert batch.attempts_lost == 2
     # Spark's totals hold what was worked out twice twice: the tasks are the truth, the nodes are what was computed.
     assert [node.rows for node in batch.nodes["scan"]] == [30]
+
+
+def test_before_spark_43_an_action_of_foreach_batch_goes_on_where_the_plan_of_the_batch_ends():
+    def counted(accumulator, *children):
+        return (PlanMetric("number of output rows", accumulator),), children
+
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1] class KafkaScan", *counted(1))
+    exchange = PlanNode("Exchange", "Exchange", (PlanMetric("shuffle records written", 2),), (scan,))
+    batch_plan = PlanNode("StreamingDeduplicate", "StreamingDeduplicate [a#1], state info [ ]", *counted(3, exchange))
+    handed_over = PlanNode("Scan ExistingRDD", "Scan ExistingRDD[a#1]", *counted(4))
+    partial = PlanNode(
+        "HashAggregate", "HashAggregate(keys=[b#1], functions=[partial_count(1)])", *counted(5, handed_over)
+    )
+    exchange = PlanNode("Exchange", "Exchange", (PlanMetric("shuffle records written", 6),), (partial,))
+    action = PlanNode("HashAggregate", "HashAggregate(keys=[b#1], functions=[count(1)])", *counted(7, exchange))
+    progress = report().progress
+    progress = msgspec.structs.replace(progress, state_operators=(StateOperator("dedupe", 9),))
+    events = [
+        SQLExecutionStart(0, plan=batch_plan), SQLExecutionStart(1, plan=action),
+        job(0, (0, []), (1, [0]), execution=1, root=0),
+        task(0, updates=[(1, 20), (2, 20)]), task(1, updates=[(3, 9), (4, 9), (5, 4), (6, 4)]),
+        stage_over(1, totals=[(3, 9), (4, 9), (5, 4)]),
+        job(1, (2, []), (3, [2]), (4, [3]), execution=1, root=0), task(4, updates=[(7, 4)]),
+        QueryProgress(progress),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    scan, deduplicate, count = "scan kafka", "deduplicate by a [state] -> count by b", "count by b"
+    assert batch.dataflow.ids == (scan, deduplicate, count)
+    assert {(edge.source, edge.target) for edge in batch.dataflow.edges} == {(scan, deduplicate), (deduplicate, count)}
+    assert [(node.node, node.rows) for node in batch.nodes[deduplicate]] == [("deduplicate by a", 9), ("count by b", 4)]
+    assert (batch.reading, batch.writing, batch.stateful) == ({scan}, {count}, {deduplicate})
+    assert batch.state[0].operator == deduplicate
 
 
 def test_two_actions_with_the_same_plan_do_not_feed_one_another():

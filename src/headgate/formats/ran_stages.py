@@ -41,11 +41,15 @@ class TaskRow(NamedTuple):
 class RanStage:
     """A stage of one batch, filled while the batch runs."""
 
-    def __init__(self, id: int, parents: tuple[int, ...], execution: int = -1, planned: int = 0) -> None:
+    def __init__(
+        self, id: int, parents: tuple[int, ...], execution: int = -1, planned: int = 0, root: int = -1
+    ) -> None:
         self.id = id
         self.parents = parents
         self.execution = execution
         """The SQL execution whose plan it carries out a part of; a batch may have several, with the same plan."""
+        self.root = root
+        """The execution of the batch itself, where that one is only an action inside it."""
         self.planned = planned
         """How many tasks it was to have; 0 where that is not known."""
         self.over = False
@@ -120,9 +124,9 @@ def _feeders(stage: RanStage, ran: Sequence[RanStage]) -> list[int]:
     before = [other for other in ran if other.id < stage.id]
     parents = [other.id for other in before if other.id in stage.parents]
     planned = {
-        other.fragment.name: other.id  # of several, the last
+        other.fragment.planned_as or other.fragment.name: other.id  # of several, the last
         for other in before
-        if stage.fragment and other.fragment and other.execution == stage.execution
+        if other.fragment and other.execution == stage.execution
     }
     wanted = stage.fragment.inputs if stage.fragment else ()
     return list(dict.fromkeys([*parents, *(planned[name] for name in wanted if name in planned)]))

@@ -25,7 +25,7 @@ from headgate.formats.eventlog.gaps import (
     TasksMissing,
 )
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
-from headgate.formats.eventlog.plans import Fragment, fragments
+from headgate.formats.eventlog.plans import Fragment, continued, fragments
 from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd
@@ -170,13 +170,15 @@ class _Assembly:
         properties = event.properties
         if properties is None or properties.batch_id is None or properties.group_id is None:
             return
-        number, execution = _whole(properties.batch_id), _whole(properties.execution_id or "")
+        number, execution, root = map(
+            _whole, (properties.batch_id, properties.execution_id or "", properties.root_execution_id or "")
+        )
         if number < 0:
             return
         of_batch = self._stages_of(properties.group_id, number)
         for plan in event.stages:
             if plan.id not in self.stages:
-                self.stages[plan.id] = RanStage(plan.id, plan.parents, execution, plan.tasks)
+                self.stages[plan.id] = RanStage(plan.id, plan.parents, execution, plan.tasks, root)
                 of_batch.append(plan.id)
 
     def _stages_of(self, run: str, number: int) -> list[int]:
@@ -214,7 +216,7 @@ class _Assembly:
             stage.lost += 1
             return
         if stage.fragment is None:
-            stage.fragment = self._fragment_of(event)
+            stage.fragment = self._fragment_of(stage, event)
         row = TaskRow(
             partition,
             info.executor,
@@ -235,17 +237,18 @@ class _Assembly:
         else:
             self.missing.implausible_tasks += 1
 
-    def _fragment_of(self, event: TaskEnd) -> Fragment | None:
-        """The fragment most of whose accumulators this task updated; of two with as many, the one that has no more.
+    def _fragment_of(self, stage: RanStage, event: TaskEnd) -> Fragment | None:
+        """What a task says that its stage carries out.
 
-        The second rule is for caches: a task that only reads one updates as much of "fill and read" as of "read".
+        That is a part of its own plan, or of the batch's, or one of the batch's and then one of its own.
         """
-        best, most = None, (0, 0)
-        for fragment in self.plans.get(self.stages[event.stage_id].execution, ()):
-            updated = len(accumulator_updates(event.info.accumulables, fragment.accumulators))
-            if (updated, -len(fragment.accumulators)) > most and updated:
-                best, most = fragment, (updated, -len(fragment.accumulators))
-        return best
+        found = _updated_by(event, self.plans.get(stage.execution, ()))
+        if found is not None and not found.continues:
+            return found
+        before = _updated_by(event, self.plans.get(stage.root, ())) if stage.root != stage.execution else None
+        if found is None or before is None:
+            return found or before
+        return continued(before, found)
 
     def stage_over(self, event: StageCompleted) -> None:
         """Take the rows that the plan nodes of a stage put out."""
@@ -270,6 +273,19 @@ class _Assembly:
         batch = micro_batch(progress, stages, self.executors.values())
         self.missing.tasks_of_batches += batch is None and progress.input_rows > 0
         return batch
+
+
+def _updated_by(event: TaskEnd, candidates: Iterable[Fragment]) -> Fragment | None:
+    """The fragment most of whose accumulators this task updated; of two with as many, the one that has no more.
+
+    The second rule is for caches: a task that only reads one updates as much of "fill and read" as of "read".
+    """
+    best, most = None, (0, 0)
+    for fragment in candidates:
+        updated = len(accumulator_updates(event.info.accumulables, fragment.accumulators))
+        if (updated, -len(fragment.accumulators)) > most and updated:
+            best, most = fragment, (updated, -len(fragment.accumulators))
+    return best
 
 
 def _believable(figures: Iterable[int | str]) -> bool:

@@ -140,8 +140,8 @@ def _scan(node: PlanNode, text: str) -> str:
 
     A batch that is handed to `foreachBatch` is scanned once more; the real scan is below and has said it.
     """
-    if node.node_name.startswith("Scan ExistingRDD") and node.children:
-        return ""
+    if node.node_name.startswith("Scan ExistingRDD"):
+        return "" if node.children else "scan rdd"
     # Files say their format in the node's name, `Scan parquet …`; a path that may follow is no format.
     file_format = " ".join(node.node_name.split()[:2])
     columns = _bracketed(text, node.node_name)

@@ -19,6 +19,7 @@ _ROWS = "number of output rows"
 # What an exchange counts on its writing side; the rest it counts where it is read.
 _WRITTEN = ("writ", "data size")
 _SIDES = ("left", "right")
+_HANDED_OVER = "scan rdd"
 
 
 class NodeRows(NamedTuple):
@@ -48,6 +49,11 @@ class Fragment(NamedTuple):
     """Whether it takes records from a source of the stream; not so a table that the stream is joined with."""
     writes: bool = False
     """Whether the plan ends in it: the sink, or an action of `foreachBatch`."""
+    continues: bool = False
+    """Whether it may begin where another plan ends: before Spark 4.3, an action of `foreachBatch` does not show what
+    the batch itself does."""
+    planned_as: str = ""
+    """What the fragments that it feeds call it, if not by its name."""
 
 
 def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
@@ -72,8 +78,30 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
             # Sources of an older kind look like tables; where no scan says that it is a stream, all may be.
             any(map(_is_stream if streaming else _is_scan, piece.nodes)),
             piece.root is plan,
+            any(node_name(node) == _HANDED_OVER for node in piece.nodes),
         )
         for name, piece in zip(names, pieces, strict=True)
+    )
+
+
+def continued(before: Fragment, after: Fragment) -> Fragment:
+    """One fragment that does what ends the batch's own plan, and then what begins an action of `foreachBatch`.
+
+    >>> batch = Fragment("scan kafka", False, (), frozenset({1}), (), reads=True, writes=True)
+    >>> action = Fragment("scan rdd -> count by key", False, (), frozenset({2}), (), continues=True)
+    >>> continued(batch, action).name
+    'scan kafka -> count by key'
+    """
+    return Fragment(
+        after.name.replace(_HANDED_OVER, before.name, 1),
+        before.stateful or after.stateful,
+        (*before.inputs, *after.inputs),
+        before.accumulators | after.accumulators,
+        (*before.rows, *(node for node in after.rows if node.node != _HANDED_OVER)),
+        before.state,
+        before.reads,
+        after.writes,
+        planned_as=after.name,
     )
 
 
