@@ -273,3 +273,19 @@ def test_a_real_word_count_shows_what_partial_aggregation_hides():
             )
             out = batch.tasks.records_out[batch.tasks.operator == first].sum()
             assert out == batch.tasks.records_in[batch.tasks.operator == second].sum()
+
+
+def test_a_log_that_spark_cut_into_files_is_read_as_one():
+    batches = read_batches(read_events(str(LOGS / "rolling-4.3.0"), wanted=WANTED))
+    seen = {batch.number: (batch.input_rows, int(batch.tasks.records_in.sum())) for batch in batches}
+    # From the reports, and what the stateful stage got: ten keys from one of two tasks, but nothing in the first batch.
+    assert seen == {0: (0, 0), 1: (3800, 3810), 2: (1800, 1810), 3: (1200, 1210), 4: (600, 610)}
+    assert batches.gaps == ()
+
+
+def test_of_a_compacted_log_the_batches_are_read_that_were_not_over():
+    log = read_events(str(LOGS / "compacted-4.3.0"), wanted=WANTED)
+    batches = read_batches(log)
+    # The job of batch 3 was begun in a file that was summed up; its tasks are in the file that is left.
+    assert [(batch.number, batch.input_rows) for batch in batches] == [(3, 1200), (4, 600)]
+    assert (log.notes, batches.gaps) == ((), ())
