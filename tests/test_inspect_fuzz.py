@@ -72,6 +72,20 @@ def test_a_whole_log_has_nothing_to_complain_about(headgate, tmp_path):
         assert inspected(headgate, tmp_path, [text(version)]).err == ""
 
 
+@pytest.mark.parametrize("version", ["2.4.8", "5.0.0", "soon", ""])
+def test_a_log_of_a_spark_that_is_not_known_is_answered_with_a_word_about_that(headgate, tmp_path, version):
+    lines = [LINES[0].replace(b"4.3.0", version.encode()), *LINES[1:]]
+    ran = inspected(headgate, tmp_path, lines)
+    assert (ran.code, "known are 3.5 to 4.3" in ran.err) == (0, True)
+
+
+def test_the_log_of_an_application_whose_queries_never_ran_a_batch_is_refused_in_one_line(headgate, tmp_path):
+    lines = [line for line in LINES if b"streaming.sql.batchId" not in line and b"QueryProgress" not in line]
+    ran = inspected(headgate, tmp_path, lines)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "no batch of a streaming query in it" in ran.err
+
+
 def test_a_log_with_every_line_twice_gives_the_same_operators_and_records(headgate, tmp_path):
     def figures(lines):
         (query,) = json.loads(inspected(headgate, tmp_path, lines, "--format", "json").out)

@@ -232,7 +232,8 @@ class _Assembly:
             metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
-        if _believable(row[:1] + row[2:]):
+        _, _, *figures = row
+        if 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST:  # once a task: no function for it
             stage.tasks[partition] = row
         else:
             self.missing.implausible_tasks += 1
@@ -288,8 +289,8 @@ def _updated_by(event: TaskEnd, candidates: Iterable[Fragment]) -> Fragment | No
     return best
 
 
-def _believable(figures: Iterable[int | str]) -> bool:
-    return all(isinstance(figure, int) and 0 <= figure <= _MOST for figure in figures)
+def _believable(figures: Iterable[int]) -> bool:
+    return all(0 <= figure <= _MOST for figure in figures)
 
 
 def _whole(text: str) -> int:
