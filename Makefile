@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench-decide bench-eventlog clean
+.PHONY: help demo test check format bench-decide bench-eventlog bench-capacity clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -32,6 +32,9 @@ format: $(READY) ## bring the code into its usual form
 
 bench-decide: $(READY) ## time and memory of `headgate decide` beside pyarrow reading the same file
 	$(BIN)/python benchmarks/decide.py
+
+bench-capacity: $(READY) ## predicted batch times on 2, 4 and 8 executors, and the real ones
+	$(BIN)/python benchmarks/capacity.py
 
 bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
 	$(BIN)/python benchmarks/eventlog.py

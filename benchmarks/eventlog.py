@@ -1,15 +1,22 @@
 """Speed and memory of reading event logs, beside what everybody would write first: json.loads on every line.
 
 The log is that of a real word count on a cluster, its four batches over and over: once as recorded, with 8 tasks a
-batch, and once with each batch's tasks repeated until there are about 100, as larger jobs have. `read_events` wants
-every event type; its consumer takes records and times from every task, walks every plan for accumulators that count
-rows, and asks every task for three of those. json.loads only parses. Both read the same file in fresh processes, in
-turn, because these machines are noisy: what is reported is the ratio of each pair and its spread.
+batch, and once with each batch's tasks repeated, as tasks of other partitions, until there are about 100, as larger
+jobs have. Three programs read it:
+
+    events      `read_events` with every event type, and a consumer that takes records and times from every task, walks
+                every plan for accumulators that count rows, and asks every task for three of those
+    batches     `read_batches` over the events it wants, which is all that `headgate inspect` does with a log
+    json.loads  parses every line, and does nothing with it
+
+All read the same file in fresh processes, in turn, because these machines are noisy: what is reported is the ratio of
+each round and its spread.
 
     make bench-eventlog                 (or: python benchmarks/eventlog.py --sizes 300,2000 --rounds 3 --tasks 100)
 """
 
 import argparse
+import re
 import statistics
 import subprocess
 import sys
@@ -21,7 +28,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 SAMPLE = Path(__file__).parent.parent / "tests" / "data" / "eventlogs" / "wordcount-4.3.0.zstd"
-BATCHES = 4
+BATCHES, PARTITIONS = 4, 4
 TASK_START, TASK_END = b'{"Event":"SparkListenerTaskStart"', b'{"Event":"SparkListenerTaskEnd"'
 
 # The kernel's figure for a finished child counts what it held before it became this program, so it is asked itself.
@@ -30,7 +37,7 @@ with open("/proc/self/status") as status:
     print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 """
 
-HEADGATE = (
+EVENTS = (
     """
 import sys, time
 from headgate.formats.eventlog.accumulables import accumulator_updates
@@ -57,7 +64,24 @@ for event in log:
         asked += len(accumulator_updates(event.info.accumulables, ids))
     elif type(event) is SQLExecutionStart:
         ids = counting_rows(event.plan, [])[-3:]
-print(time.perf_counter() - started, events, tasks, asked)
+print(time.perf_counter() - started, events, 0, tasks)
+assert not log.notes, log.notes
+"""
+    + PEAK
+)
+
+MICRO_BATCHES = (
+    """
+import sys, time
+from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.reader import read_events
+started = time.perf_counter()
+batches = tasks = 0
+log = read_events(sys.argv[1], wanted=WANTED)
+for batch in read_batches(log):
+    batches += 1
+    tasks += batch.tasks.partition.size
+print(time.perf_counter() - started, 0, batches, tasks)
 assert not log.notes, log.notes
 """
     + PEAK
@@ -83,16 +107,16 @@ class Run(NamedTuple):
 
     seconds: float
     events: int
+    batches: int
     tasks: int
-    accumulators: int
     megabytes: float
 
 
 def run(program: str, path: Path) -> Run:
     """Run a program in a fresh process."""
     done = subprocess.run([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True, check=True)
-    seconds, events, tasks, accumulators, kilobytes = done.stdout.split()
-    return Run(float(seconds), int(events), int(tasks), int(accumulators), int(kilobytes) / 1024)
+    seconds, *counted, kilobytes = done.stdout.split()
+    return Run(float(seconds), *map(int, counted), int(kilobytes) / 1024)
 
 
 def sample_lines() -> list[bytes]:
@@ -101,11 +125,24 @@ def sample_lines() -> list[bytes]:
         return stream.read().splitlines(keepends=True)
 
 
+def other_partition(line: bytes, copy: int) -> bytes:
+    """The same task for another partition; what is no task, or the original, is left as it is."""
+
+    def moved(found: re.Match[bytes]) -> bytes:
+        return b"%s%d" % (found[1], int(found[2]) + copy * PARTITIONS)
+
+    return re.sub(rb'("(?:Index|Partition ID)":)(\d+)', moved, line, count=2) if copy else line
+
+
 def write_log(path: Path, lines: Sequence[bytes], megabytes: int, tasks: int) -> float:
     """A log of about this size with about so many tasks a batch. Gives its size in MB."""
     recorded = sum(line.startswith(TASK_END) for line in lines) // BATCHES
     times = max(1, tasks // recorded)
-    body = b"".join(line * (times if line.startswith((TASK_START, TASK_END)) else 1) for line in lines[1:-1])
+    body = b"".join(
+        other_partition(line, copy)
+        for line in lines[1:-1]
+        for copy in range(times if line.startswith((TASK_START, TASK_END)) else 1)
+    )
     with path.open("wb") as file:
         file.write(lines[0])
         for _ in range(max(1, megabytes * 1_000_000 // len(body))):
@@ -125,42 +162,42 @@ def verdict(met: bool) -> str:
 
 
 def in_turn(log: Path, lines: Sequence[bytes], sizes: Sequence[int], tasks: int, rounds: int) -> None:
-    """Both readers on logs of several sizes."""
-    print(f"\nabout {tasks} tasks a batch, {rounds} pairs in turn")
-    print(
-        f"{'MB':>6}  {'headgate MB/s':>25}  {'json.loads MB/s':>25}  {'ratio':>18}  {'headgate MB':>11}  {'json MB':>7}"
-    )
+    """All programs on logs of several sizes."""
+    print(f"\nabout {tasks} tasks a batch, {rounds} rounds in turn")
+    print(f"{'MB':>6}  {'program':10}  {'MB/s':>25}  {'times json.loads':>18}  {'memory MB':>9}")
     times: list[tuple[float, float]] = []
     for size in sizes:
         megabytes = write_log(log, lines, size, tasks)
-        run(HEADGATE, log)  # does not count: it fills the file cache
-        pairs = [(run(HEADGATE, log), run(JSON, log)) for _ in range(rounds)]
-        ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
-        ratios = [b.seconds / a.seconds for a, b in pairs]
-        memory = max(one.megabytes for one in ours)
+        run(EVENTS, log)  # does not count: it fills the file cache
+        runs = [(run(EVENTS, log), run(MICRO_BATCHES, log), run(JSON, log)) for _ in range(rounds)]
+        events, batches, plain = zip(*runs, strict=True)
+        for program, ran in (("events", events), ("batches", batches), ("json.loads", plain)):
+            ratios = [theirs.seconds / ours.seconds for ours, theirs in zip(ran, plain, strict=True)]
+            memory = max(one.megabytes for one in ran)
+            print(
+                f"{megabytes:>6.0f}  {program:10}  {spread([megabytes / one.seconds for one in ran]):>25}  "
+                f"{spread(ratios):>18}  {memory:>9.0f}",
+                end="" if ran is not plain else "\n",
+            )
+            if ran is not plain:
+                print(f"  at least 5 times: {verdict(statistics.median(ratios) >= 5)}", end="; ")
+                print(f"under 300 MB: {verdict(memory < 300)}")
         print(
-            f"{megabytes:>6.0f}  {spread([megabytes / one.seconds for one in ours]):>25}  "
-            f"{spread([megabytes / one.seconds for one in theirs]):>25}  {spread(ratios):>18}  {memory:>11.0f}  "
-            f"{max(one.megabytes for one in theirs):>7.0f}"
+            f"        {events[0].events:,} of {plain[0].events:,} events read; "
+            f"{batches[0].batches:,} batches of {batches[0].tasks:,} tasks"
         )
-        print(
-            f"        {ours[0].events:,} of {theirs[0].events:,} events read, {ours[0].tasks:,} of them tasks, "
-            f"{ours[0].accumulators:,} accumulators found"
-        )
-        print(f"        at least 5 times json.loads: {verdict(statistics.median(ratios) >= 5)}", end="; ")
-        print(f"under 300 MB: {verdict(memory < 300)}")
-        times.append((megabytes, statistics.median(one.seconds for one in ours)))
+        times.append((megabytes, statistics.median(one.seconds for one in batches)))
     if len(times) > 1:
         (least, fast), (most, slow) = times[0], times[-1]
-        print(f"  growth: {most / least:.1f} times the bytes take {slow / fast:.1f} times as long")
+        print(f"  growth: {most / least:.1f} times the bytes take {slow / fast:.1f} times as long to make batches of")
 
 
 def compressed(log: Path, packed: Path) -> None:
     """The same text in one zstd stream."""
     with pa.OSFile(str(log)) as source, pa.CompressedOutputStream(str(packed), "zstd") as sink:
         sink.upload(source)
-    took, text = run(HEADGATE, packed), log.stat().st_size / 1e6
-    print(f"\nzstd: {text / took.seconds:,.0f} MB of text a second, {took.megabytes:.0f} MB of memory")
+    took, text = run(MICRO_BATCHES, packed), log.stat().st_size / 1e6
+    print(f"\nbatches from zstd: {text / took.seconds:,.0f} MB of text a second, {took.megabytes:.0f} MB of memory")
 
 
 def main() -> None:

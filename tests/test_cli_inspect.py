@@ -12,12 +12,14 @@ def test_the_table_shows_a_query_and_its_operators(headgate):
     lines = ran.out.splitlines()
     assert lines[0] == "query wordcount: 4 batches, 1 counted"
     assert lines[1].startswith("a batch takes 2.31 s (median) for 1,749 records (mean), ")
-    assert lines[3].startswith("scan -> mapInArrow run -> count by word      4  1,749  1,468       20 ")
-    assert lines[4].startswith("count by word [state]                        4  1,468 ")
+    rows = [line for line in lines if line.startswith(("scan", "count"))]
+    assert rows[0].startswith("scan -> mapInArrow run -> count by word      4  1,749  1,468       20 ")
+    assert rows[1].startswith("count by word [state]                        4  1,468 ")
 
 
 def test_json_has_the_same_in_full(headgate):
-    (profile,) = json.loads(headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--format", "json").out)
+    (found,) = json.loads(headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--format", "json").out)
+    profile = found["profile"]
     assert profile["operators"][0]["fan_out"] == 20.0
     assert profile["operators"][1]["stateful"]
 

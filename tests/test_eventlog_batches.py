@@ -289,3 +289,14 @@ def test_of_a_compacted_log_the_batches_are_read_that_were_not_over():
     # The job of batch 3 was begun in a file that was summed up; its tasks are in the file that is left.
     assert [(batch.number, batch.input_rows) for batch in batches] == [(3, 1200), (4, 600)]
     assert (log.notes, batches.gaps) == ((), ())
+
+
+def test_batches_of_the_same_stages_share_one_dataflow_and_nobody_can_write_to_their_columns():
+    first, second = read_batches(
+        [job(0, (0, [])), task(0), task(0, 1), report(), job(1, (1, []), batch=1), task(1, 1), task(1), report(1)]
+    )
+    assert second.dataflow is first.dataflow
+    assert second.tasks.partition.tolist() == [0, 1]
+    for column in (second.tasks.operator, second.tasks.partition, second.tasks.records_in):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 5

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from eventlogs import DATA, VERSIONS, parsed
-from headgate.formats.eventlog.accumulables import accumulator_updates
+from headgate.formats.eventlog.accumulables import accumulator_updates, updated_accumulators
 from headgate.formats.eventlog.events import (
     EVENT_NAMES,
     ApplicationEnd,
@@ -150,6 +150,17 @@ def test_accumulators_found_as_bytes_are_those_that_json_finds(version):
             assert accumulator_updates(task.info.accumulables, some) == wanted
 
 
+@every_version
+def test_the_accumulators_a_task_updated_are_those_it_lists(version):
+    for task, plain in events(version, TaskEnd):
+        assert updated_accumulators(task.info.accumulables) == {one["ID"] for one in plain["Task Info"]["Accumulables"]}
+
+
+@pytest.mark.parametrize("listed", ["", "[]", "null", '{"not":"a list"}', '[{"ID":1', '[{"Name":"no id"}]'])
+def test_a_list_that_cannot_be_read_has_no_accumulators(listed):
+    assert updated_accumulators(Raw(listed.encode())) == frozenset()
+
+
 @given(st.sets(st.integers(0, 3000), min_size=1, max_size=80), st.sets(st.integers(0, 3100), max_size=9))
 def test_an_accumulator_is_found_wherever_it_stands_among_the_others(listed, asked):
     entries = [{"ID": id, "Name": "n" * (id % 97), "Update": str(-id), "Value": id} for id in sorted(listed)]
@@ -216,6 +227,41 @@ def test_plans_are_trees_whose_metrics_name_their_accumulators(version):
     for update, plain in events(version, DriverAccumUpdates):
         assert update.execution_id == plain["executionId"]
         assert [list(pair) for pair in update.updates] == plain["accumUpdates"]
+
+
+def test_a_plan_said_twice_in_a_row_is_decoded_once_and_another_one_anew():
+    decode = decoders({SQLExecutionStart})[EVENT_NAMES[SQLExecutionStart].encode()]
+
+    def start(id, plan):
+        line = b'{"Event":"x","executionId":%d,"sparkPlanInfo":%s,"time":5}' % (id, json.dumps(plan).encode())
+        return decode(b"before" + line + b"after", 6, 6 + len(line))
+
+    plan = {"nodeName": "Project", "metrics": [{"name": "rows", "accumulatorId": 3, "metricType": "sum"}]}
+    first, second, third = start(0, plan), start(1, plan), start(2, {**plan, "metrics": []})
+    assert (first.execution_id, second.execution_id, third.execution_id) == (0, 1, 2)
+    assert second.plan is first.plan
+    assert (third.plan.node_name, third.plan.metrics) == ("Project", ())
+    assert start(3, plan).plan == first.plan
+
+
+@pytest.mark.parametrize(
+    ("fields", "plan"),
+    [
+        ('"time":5,"sparkPlanInfo":{"nodeName":"a"}', "a"),
+        ('"sparkPlanInfo" : {"nodeName":"a"} , "time":5', "a"),
+        ('"sparkPlanInfo":{"nodeName":"a"},"x":{"y":1,"time":2},"time":5', "a"),
+        ('"sparkPlanInfo":{"nodeName":"a","metadata":{"x":1,"time":2}},"time":5', "a"),
+        ('"x":{"sparkPlanInfo":{"nodeName":"b"},"time":2},"sparkPlanInfo":{"nodeName":"a"},"time":5', "a"),
+        ('"x":{"sparkPlanInfo":{"nodeName":"b"},"time":2},"y":5', None),
+        ('"sparkPlanInfo":null,"time":5', None),
+        ('"time":5', None),
+    ],
+)
+def test_a_plan_is_found_wherever_it_stands(fields, plan):
+    line = f'{{"executionId":7,{fields}}}'.encode()
+    start = decoders({SQLExecutionStart})[EVENT_NAMES[SQLExecutionStart].encode()](line, 0, len(line))
+    assert start.execution_id == 7
+    assert (start.plan.node_name if start.plan else None) == plan
 
 
 @every_version

@@ -89,7 +89,7 @@ def test_the_log_of_an_application_whose_queries_never_ran_a_batch_is_refused_in
 def test_a_log_with_every_line_twice_gives_the_same_operators_and_records(headgate, tmp_path):
     def figures(lines):
         (query,) = json.loads(inspected(headgate, tmp_path, lines, "--format", "json").out)
-        return [(o["name"], o["tasks"], o["records_in"], o["records_out"]) for o in query["operators"]]
+        return [(o["name"], o["tasks"], o["records_in"], o["records_out"]) for o in query["profile"]["operators"]]
 
     assert figures([line for line in LINES for _ in range(2)]) == figures(LINES)
 

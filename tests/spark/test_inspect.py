@@ -1,51 +1,95 @@
-"""From a real run to its profile: a pipeline whose truth is known, and what its log says."""
+"""From a real run to what is said of it: pipelines whose truth is known."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import Text
 from headgate.workloads.throttle import throttle
 
+ROWS, WORDS, PARTITIONS, SECONDS_PER_RECORD = 12, 20, 4, 0.008
+BATCHES = 8
 
-@pytest.fixture
-def log_of_skewed_run(spark, event_logs, tmp_path):
-    """Sentences of 20 words; half of all have one key, by which they are shuffled; each sentence takes 2 ms."""
 
-    def split(batch):  # in here, because executors cannot import this file
+@pytest.fixture(scope="module")
+def log_of_skewed_run(spark, event_logs, tmp_path_factory):
+    """Sentences of 20 words; half of all have one key, by which words are shuffled; behind it, a word takes 8 ms."""
+
+    def split(batches):  # in here, because executors cannot import this file
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        words = pc.split_pattern(batch.column("sentence"), " ")
-        keys = pc.take(batch.column("key"), pc.list_parent_indices(words))
-        return pa.RecordBatch.from_arrays([words.flatten(), keys], names=["word", "key"])
+        for batch in batches:
+            words = pc.split_pattern(batch.column("sentence"), " ")
+            keys = pc.take(batch.column("key"), pc.list_parent_indices(words))
+            yield pa.RecordBatch.from_arrays([words.flatten(), keys], names=["word", "key"])
 
     stream = (
         spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6))).option("partitions", "2")
-        .option("words", "20").option("keys", "1000").option("hot", "0.5").option("rows_per_batch", "200").load()
+        .option("words", WORDS).option("keys", "1000").option("hot", "0.5").option("rows_per_batch", ROWS).load()
     )  # fmt: skip
-    words = stream.mapInArrow(throttle(0.002, split), "word string, key bigint").repartition(4, "key")
+    words = stream.mapInArrow(split, "word string, key bigint").repartition(PARTITIONS, "key")
     query = (
-        words.writeStream.format("noop").queryName("skewed")
-        .option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        words.mapInArrow(throttle(SECONDS_PER_RECORD), "word string, key bigint").writeStream.format("noop")
+        .queryName("skewed").option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint"))).start()
     )  # fmt: skip
-    while query.lastProgress is None or query.lastProgress.batchId < 5:
-        query.awaitTermination(0.5)
+    while query.lastProgress is None or query.lastProgress.batchId < BATCHES - 1:
+        query.awaitTermination(0.2)
     query.stop()
     spark.range(1).count()  # the log is written in order: what came before is in it now
     (log,) = (path for path in event_logs.iterdir() if spark.sparkContext.applicationId in path.name)
     return log
 
 
-def test_the_log_of_a_real_run_gives_exact_counts_and_the_hot_partition(headgate, log_of_skewed_run):
-    ran = headgate("inspect", log_of_skewed_run, "--format", "json")
+@pytest.fixture(scope="module")
+def hot_partition(spark):
+    """Where Spark's own hash puts key 0, and the share of words that fall there: the truth, by another path."""
+    number = spark.range(1).selectExpr(f"pmod(hash(id), {PARTITIONS})").first()[0]
+    # The first three batches do not count.
+    rows = np.arange(3 * ROWS, BATCHES * ROWS, dtype=np.uint64)
+    keys = Text(words=1, vocabulary=1000, keys=1000, hot=0.5).key(rows).tolist()
+    placed = spark.createDataFrame([(key,) for key in keys], "key bigint").selectExpr(f"pmod(hash(key), {PARTITIONS})")
+    return number, sum(row[0] == number for row in placed.collect()) / len(keys)
+
+
+def inspected(headgate, *arguments):
+    ran = headgate("inspect", *arguments, "--query", "skewed", "--format", "json")
     assert ran.code == 0
-    profile = next(p for p in json.loads(ran.out) if p["name"] == "skewed")
-    scan, after_shuffle = profile["operators"]
-    assert scan["name"] == "scan -> mapInArrow split"
-    assert (scan["tasks"], scan["records_in"], scan["fan_out"], scan["records_out"]) == (2, 200, 20, 4000)
-    # It waits 2 ms for each of its 200 records: it cannot have been faster.
-    assert scan["useful"] >= 200 * 0.002
-    assert (after_shuffle["tasks"], after_shuffle["records_in"]) == (4, 4000)
-    # Half of all records, and a quarter of the other half.
-    assert after_shuffle["largest_share"] == pytest.approx(0.625, abs=0.05)
+    (found,) = json.loads(ran.out)
+    return found
+
+
+def test_the_log_of_a_real_run_gives_fan_out_cost_skew_and_the_limit(headgate, log_of_skewed_run, hot_partition):
+    found = inspected(headgate, log_of_skewed_run)
+    scan, behind = found["profile"]["operators"]
+    assert (scan["tasks"], scan["records_in"], scan["fan_out"], scan["records_out"]) == (2, 12, 20, 240)
+    assert (behind["tasks"], behind["records_in"], behind["feeders"]) == (4, 240, [scan["name"]])
+    assert behind["record_cost"]["value"] == pytest.approx(SECONDS_PER_RECORD, rel=0.1)
+    number, share = hot_partition
+    assert behind["largest_partition"] == number
+    assert behind["largest_share"] == pytest.approx(share, abs=0.05)
+    limit = found["limits"][0]["limit"]
+    assert (limit["limit"], limit["operator"], limit["partition"]) == ("skew", behind["name"], number)
+    assert limit["share"] == pytest.approx(share, abs=0.05)
+
+
+def test_the_url_of_a_running_application_leads_to_its_log(headgate, spark, log_of_skewed_run):
+    port = re.search(r":(\d+)", spark.sparkContext.uiWebUrl.removeprefix("http://"))[1]
+    by_url = inspected(headgate, f"http://127.0.0.1:{port}")
+    assert by_url["profile"] == inspected(headgate, log_of_skewed_run)["profile"]
+
+
+def test_an_address_where_no_application_answers_is_refused_in_one_line(headgate):
+    ran = headgate("inspect", "http://127.0.0.1:9")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.count("\n") == 1
+    assert "no answer" in ran.err
+
+
+def test_twice_the_slots_do_not_help_a_skewed_query_and_the_least_is_found(headgate, log_of_skewed_run):
+    found = inspected(headgate, log_of_skewed_run, "--slots", "8")
+    now, then = found["profile"]["seconds"], found["answer"]["prospect"]["batch"]["value"]
+    assert then == pytest.approx(now, rel=0.15)

@@ -1,90 +1,146 @@
-"""`headgate inspect`: what a Spark event log says about the streaming queries in it."""
+"""`headgate inspect`: what Spark event logs say about the streaming queries in them."""
 
 import argparse
+import os
 import sys
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
 
-from headgate.cli.options import Once, file
-from headgate.cli.text_table import aligned_rows
+from headgate.cli.inspection_csv import inspection_rows
+from headgate.cli.inspection_table import inspection_lines
+from headgate.cli.options import Once, count, file, number
+from headgate.cli.progress import shown
 from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.found import event_logs, size_of
 from headgate.formats.eventlog.reader import read_events
+from headgate.model.durations import seconds
 from headgate.model.errors import InputError
-from headgate.model.profile import Cost, OperatorProfile, QueryProfile, profiles
-from headgate.model.reasons import number
+from headgate.model.inspection import Inspection, Question, Rate, inspection
+from headgate.model.microbatch import MicroBatch
+from headgate.spark.application_url import event_log_at, is_url
 
 DESCRIPTION = """\
-What the streaming queries of a Spark application did, from the event log it left behind: their operators (stages), how
-many records each took and gave, where the time of a batch went, and how uneven the partitions are.
+What the streaming queries of a Spark application did, from the event log it left behind or is still writing: their
+operators (stages), how many records each took and gave, where the time of a batch went, what limits it, whether it
+keeps up and with how many slots it would; and what would be at another rate, with other slots or partitions.
 """
 
 EPILOG = """\
-columns, on average over the batches counted (not the first three of a run, where there are more):
+columns, on average over the batches counted (not the first three of a run and after executors came or went, where
+there are more):
   tasks, in, out     tasks of the operator, records that came in and went out
   fan-out            rows its busiest plan node made of each record: what a partial aggregation hides again
   busy s, cpu        time its tasks held slots, and the part of it that was CPU of the JVM (Python not included)
-  fixed ms           slot time of a task without records      } the middle of all pairs of batches, with the middle
-  record us          slot time for each further record        } half of them; ? if they are too few or too alike to tell
+  fixed ms           slot time of a task without records      } a line through all tasks by medians, with its 95 %
+  record us          slot time for each further record        } interval; ? if tasks are too few or too alike to tell
   largest            share of the largest partition, and which it is
 
-PATH is a log file (plain, zstd, lz4 or snappy) or a rolling log's folder (eventlog_v2_…).
+PATH is a log file (plain, zstd, lz4 or snappy), a rolling log's folder (eventlog_v2_…), a folder of logs, or the URL of
+a running application (http://host:4040) or history server whose logs this machine can reach.
+
+examples:
+  headgate inspect app-20261116000919-0000.zstd
+  headgate inspect LOG --rate 2x                   twice the records
+  headgate inspect LOG --rate 50000 --slots 8      so many records a second, on so many slots
+  headgate inspect LOG --freshness 10s             the least slots for results that are at most 10 s old
+  headgate inspect LOG --format html > job.html    one page with the graph and plots
 
 exit codes: 0 an answer, 2 something wrong with the input (one line on standard error says what and where)
 """
+
+_MOST_BATCHES = 2000
+"""Of each query so many of the last batches are kept: memory does not grow with the log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.register("action", None, Once)
-    parser.add_argument("path", type=file, metavar="PATH", help="an event log of Spark 3.5 to 4.3")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="(default: table)")
+    parser.add_argument("paths", type=file, metavar="PATH", nargs="+", help="event logs of Spark 3.5 to 4.3")
+    parser.add_argument("--query", metavar="NAME", help="only the query of this name or id")
+    parser.add_argument("--format", choices=("table", "json", "csv", "html"), default="table", help="(default: table)")
+    asked = parser.add_argument_group("what if")
+    asked.add_argument("--rate", type=rate, metavar="R", help="records per second, or 2x: twice as many as now")
+    asked.add_argument("--slots", type=positive, metavar="N", help="so many slots, on executors of the size there is")
+    asked.add_argument("--partitions", type=positive, metavar="N", help="so many partitions behind each shuffle")
+    asked.add_argument("--freshness", type=duration, metavar="T", help="results at most so old: 10s, 500ms, 2m")
+    asked.add_argument(
+        "--trigger", type=duration, metavar="T", help="batches begin every so often, if the log misleads"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 up."""
+    value = count(text)
+    if not 1 <= value <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to 1,000,000")
+    return value
+
+
+def rate(text: str) -> Rate:
+    """`50000`, or `2x` for twice the present rate."""
+    times = text.endswith("x")
+    value = number(text.removesuffix("x"))
+    if not 0 < value <= 1e15:
+        raise argparse.ArgumentTypeError(f'"{text}" is no rate; give records per second (50000) or a factor (2x)')
+    return Rate(value, times)
+
+
+def duration(text: str) -> float:
+    """`10s`, `500ms`, `2m`, `1h` in seconds."""
+    try:
+        return seconds(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(given: argparse.Namespace) -> int:
     """Read, sum up, print."""
-    log = read_events(given.path, wanted=WANTED)
-    batches = read_batches(log)
-    found = profiles(list(batches))
-    for note in map(str, (*log.notes, *batches.gaps)):
-        print(
-            f"headgate: {note}" if note.startswith(given.path) else f"headgate: {given.path}: {note}", file=sys.stderr
-        )
+    question = Question(given.rate, given.slots, given.partitions, given.freshness, given.trigger)
+    found: list[tuple[str, Inspection]] = []
+    batches: dict[str, Sequence[MicroBatch]] = {}
+    logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
+    for log in logs:
+        for query, seen in _batches(log, alone=len(logs) == 1).items():
+            if given.query in (None, query, seen[-1].name):
+                found.append((log, inspection(seen, question)))
+                batches[query] = seen
     if not found:
-        raise InputError(f"{given.path}: no batch of a streaming query in it; give the log of a streaming application")
-    if given.format == "json":
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-    else:
-        print("\n\n".join("\n".join(_lines(profile)) for profile in found))
+        of = f' of the query "{given.query}"' if given.query else " of a streaming query"
+        raise InputError(f"{given.paths[0]}: no batch{of} in it; give the log of a streaming application")
+    _print(given.format, found, batches, several=len(logs) > 1)
     return 0
 
 
-def _lines(profile: QueryProfile) -> Sequence[str]:
-    heading = ("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed ms", "record us", "largest")
-    rows = [heading, *(_row(operator) for operator in profile.operators)]
-    lost = f", {profile.attempts_lost:,} task attempts lost" if profile.attempts_lost else ""
-    return [
-        f"query {profile.name}: {profile.batches:,} batches, {profile.counted:,} counted{lost}",
-        f"a batch takes {profile.seconds:.2f} s (median) for {number(round(profile.records, 1))} records (mean), "
-        f"{profile.driver:.2f} s of it with no task running",
-        *aligned_rows(rows),
-    ]
+def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
+    """The last batches of each query; what was odd goes to standard error. A bad one of several is passed over."""
+    of_query: dict[str, deque[MicroBatch]] = {}
+    try:
+        events = read_events(log, wanted=WANTED)
+        batches = read_batches(shown(events, size_of(log), os.path.basename(log)))
+        for batch in batches:
+            of_query.setdefault(batch.query, deque(maxlen=_MOST_BATCHES)).append(batch)
+    except InputError as error:
+        if alone:
+            raise
+        print(f"headgate: {error}", file=sys.stderr)
+        return {}
+    for note in map(str, (*events.notes, *batches.gaps)):
+        print(f"headgate: {note}" if note.startswith(log) else f"headgate: {log}: {note}", file=sys.stderr)
+    return {query: list(seen) for query, seen in of_query.items()}
 
 
-def _row(operator: OperatorProfile) -> tuple[str, ...]:
-    return (
-        operator.name,
-        f"{operator.tasks:,}",
-        number(round(operator.records_in, 1)),
-        number(round(operator.records_out, 1)),
-        "" if operator.fan_out is None else number(operator.fan_out),
-        f"{operator.busy:.2f}",
-        f"{operator.cpu / operator.busy:.0%}" if operator.busy else "",
-        _cost(operator.fixed_cost, 1e3),
-        _cost(operator.record_cost, 1e6),
-        f"{operator.largest_share:.0%} (#{operator.largest_partition})" if operator.largest_partition >= 0 else "",
-    )
-
-
-def _cost(cost: Cost | None, unit: float) -> str:
-    return "?" if cost is None else f"{cost.value * unit:.0f} ({cost.low * unit:.0f} to {cost.high * unit:.0f})"
+def _print(
+    form: str, found: Sequence[tuple[str, Inspection]], batches: dict[str, Sequence[MicroBatch]], *, several: bool
+) -> None:
+    only = [one for _, one in found]
+    if form == "json":
+        print(msgspec.json.format(msgspec.json.encode(only), indent=2).decode())
+    elif form == "csv":
+        print("\n".join(inspection_rows(only)))
+    else:
+        headings = [f"{log}\n" if several else "" for log, _ in found]
+        print(
+            "\n\n".join(head + "\n".join(inspection_lines(one)) for head, (_, one) in zip(headings, found, strict=True))
+        )

@@ -7,6 +7,7 @@ fragments belong together (the event log by accumulators, the live probe by stag
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Raw
 
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.streaming import Progress
-from headgate.model.columns import Ints, read_only
+from headgate.model.columns import read_only
 from headgate.model.dataflow import Dataflow, Edge, Operator
 from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, SourceRead, Tasks
 
@@ -69,8 +70,10 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         return None
     names = _names(ran)
     by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
-    edges = [Edge(by_stage[up], by_stage[stage.id]) for stage in ran for up in _feeders(stage, ran)]
-    flow = Dataflow((Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)), edges)
+    flow = _dataflow(
+        tuple([Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)]),
+        tuple([Edge(by_stage[up], by_stage[stage.id]) for stage in ran for up in _feeders(stage, ran)]),
+    )
     return MicroBatch(
         progress.id,
         progress.run_id,
@@ -91,6 +94,12 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.reads),
         frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.writes),
     )
+
+
+# Batch after batch has the same dataflow, and to check and order it is much of the work on a small batch.
+@lru_cache(maxsize=64)
+def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> Dataflow:
+    return Dataflow(operators, edges)
 
 
 def _milliseconds(timestamp: str) -> int:
@@ -215,13 +224,7 @@ def _columns(flow: Dataflow, stages: dict[str, RanStage]) -> Tasks:
         for position, id in enumerate(flow.ids)
         for partition in sorted(stages[id].tasks)
     ]
-
-    def column(at: int) -> Ints:
-        return read_only(np.array([row[at] for row in rows], np.int64))
-
-    return Tasks(
-        read_only(np.array([row[0] for row in rows], np.int32)),
-        column(1),
-        tuple(str(row[2]) for row in rows),
-        *(column(at) for at in range(3, 14)),
-    )
+    operator, partition, executor, *measured = zip(*rows, strict=True)
+    # One array for all of them: in a small batch, making arrays takes longer than filling them.
+    columns = read_only(np.array((partition, *measured), np.int64))
+    return Tasks(read_only(np.array(operator, np.int32)), columns[0], executor, *columns[1:])

@@ -1,7 +1,11 @@
 """What the user wants of a job. Policies are handed an objective; they do not have one of their own."""
 
-import msgspec
+from typing import TypeAlias
 
+import msgspec
+from msgspec.structs import force_setattr
+
+from headgate.model.durations import seconds
 from headgate.model.errors import InputError
 
 MOST_HEADROOM = 1_000_000
@@ -24,3 +28,34 @@ class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
             raise InputError(
                 f"headroom (--factor) is {self.headroom}; give a number from 0 to {MOST_HEADROOM:,}, such as 0.2"
             )
+
+
+class Freshness(msgspec.Struct, frozen=True, tag="freshness", tag_field="objective"):
+    """Results at most so old: the longest time from a record's arrival to its result.
+
+    >>> Freshness("10s").within
+    10.0
+    """
+
+    within: float | str
+
+    def __post_init__(self) -> None:
+        """Take it as people write it, keep it in seconds."""
+        force_setattr(self, "within", seconds(self.within))
+
+
+class CatchUp(msgspec.Struct, frozen=True, tag="catch-up", tag_field="objective"):
+    """Keep up, and have whatever waits gone after this time.
+
+    >>> CatchUp("5m").within
+    300.0
+    """
+
+    within: float | str
+
+    def __post_init__(self) -> None:
+        """Take it as people write it, keep it in seconds."""
+        force_setattr(self, "within", seconds(self.within))
+
+
+Objective: TypeAlias = KeepUp | Freshness | CatchUp

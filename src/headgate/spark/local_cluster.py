@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOOPBACK = "127.0.0.1"
 _START_LIMIT = 60.0
+_START_LIMIT_EACH = 15.0
+"""A further executor may take this much longer: many JVMs that start at once share the cores."""
 
 
 class LocalCluster:
@@ -123,12 +125,13 @@ class LocalCluster:
         for key, value in settings.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
-        deadline = time.monotonic() + _START_LIMIT
+        patience = _START_LIMIT + _START_LIMIT_EACH * executors
+        deadline = time.monotonic() + patience
         while (there := registered_executors(session)) < executors:
             if time.monotonic() > deadline:
                 session.stop()
                 raise InputError(
-                    f"{there} of {executors} executors came within {_START_LIMIT:.0f} s; does the cluster have "
+                    f"{there} of {executors} executors came within {patience:.0f} s; does the cluster have "
                     f"{executors * cores} slots, and {memory} for each executor? Its logs are in {self.folder}"
                 )
             time.sleep(0.05)

@@ -4,8 +4,9 @@
 
 Looking for `{"ID":124,` as bytes is faster than reading the list, and just as sure: inside a JSON string its quotes
 would be escaped. Spark sorts the list by id (3.5, 4.0 and 4.3 all do), so one pass finds any number of ids that are
-there; each that is not costs another, so ask for those of the task's own stage. A list that does not begin the way
-Spark's do is read in full.
+there; each that is not costs another, so ask for those of the task's own stage. The pass goes backwards, because
+Python's search from the right looks for the first byte, a rare brace, and takes half the time of the one from the
+left, which looks for the last, a comma. A list that does not begin the way Spark's do is read in full.
 
 Rejected: a binary or interpolated search (more Python than it saves, slower in measurements), and one regular
 expression for all ids (faster, but compiling it for every batch costs more than it saves unless a batch is large).
@@ -23,6 +24,7 @@ _WHOLE_NUMBER = rb'"?(-?\d{1,19})"?[,}]'
 _UPDATE = re.compile(_NAME + rb'"Update":' + _WHOLE_NUMBER)
 _TOTAL = re.compile(_NAME + rb'"Value":' + _WHOLE_NUMBER)
 _SPARKS_WAY = b'[{"ID":'
+_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class _Accumulable(msgspec.Struct, frozen=True, gc=False):
@@ -31,6 +33,11 @@ class _Accumulable(msgspec.Struct, frozen=True, gc=False):
     total: Raw = field(name="Value", default=Raw())
 
 
+class _Id(msgspec.Struct, frozen=True, gc=False):
+    id: int = field(name="ID")
+
+
+_IDS = msgspec.json.Decoder(list[_Id])
 _ACCUMULABLES = msgspec.json.Decoder(list[_Accumulable])
 
 
@@ -39,7 +46,7 @@ def accumulator_updates(accumulables: Raw, ids: Collection[int]) -> dict[int, in
 
     >>> text = b'[{"ID":7,"Name":"rows","Update":"12","Value":"40"},{"ID":9,"Name":"x","Update":5,"Value":5}]'
     >>> accumulator_updates(Raw(text), {7, 9, 11})
-    {7: 12, 9: 5}
+    {9: 5, 7: 12}
     """
     return _look_up(accumulables, ids, _UPDATE, lambda one: one.update)
 
@@ -53,6 +60,18 @@ def accumulator_totals(accumulables: Raw, ids: Collection[int]) -> dict[int, int
     return _look_up(accumulables, ids, _TOTAL, lambda one: one.total)
 
 
+def updated_accumulators(accumulables: Raw) -> frozenset[int]:
+    """All accumulators a task lists, which are those it updated. Reads the whole list: ask one task of a stage.
+
+    >>> sorted(updated_accumulators(Raw(b'[{"ID":9,"Update":"12"},{"ID":7,"Update":5}]')))
+    [7, 9]
+    """
+    try:
+        return frozenset([one.id for one in _IDS.decode(accumulables)]) if bytes(accumulables) else frozenset()
+    except _UNREADABLE:
+        return frozenset()
+
+
 def _look_up(
     accumulables: Raw, ids: Collection[int], figure: re.Pattern[bytes], read: Callable[[_Accumulable], Raw]
 ) -> dict[int, int]:
@@ -60,12 +79,12 @@ def _look_up(
     if not text.startswith(_SPARKS_WAY):
         return _read_in_full(text, ids, read)
     found: dict[int, int] = {}
-    at = 0
-    for id in sorted(ids):
+    before = len(text)
+    for id in sorted(ids, reverse=True):
         entry = b'{"ID":%d,' % id
-        start = text.find(entry, at)
+        start = text.rfind(entry, 0, before)
         if start >= 0:
-            at = start
+            before = start
             if value := figure.match(text, start + len(entry)):
                 found[id] = int(value[1])
     return found
@@ -74,7 +93,7 @@ def _look_up(
 def _read_in_full(text: bytes, ids: Collection[int], read: Callable[[_Accumulable], Raw]) -> dict[int, int]:
     try:
         listed = _ACCUMULABLES.decode(text) if text else []
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except _UNREADABLE:
         return {}
     found = {}
     for one in listed:

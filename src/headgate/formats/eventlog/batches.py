@@ -10,8 +10,9 @@ kept is a few batches of each of some runs, and some plans, however long the log
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
-from headgate.formats.eventlog.accumulables import accumulator_totals, accumulator_updates
+from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.gaps import (
@@ -26,7 +27,7 @@ from headgate.formats.eventlog.gaps import (
 )
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plans import Fragment, continued, fragments
-from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.sql import PlanNode, SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -98,6 +99,20 @@ class Batches(Iterator[MicroBatch]):
         assembly.end()
 
 
+class _Plan:
+    """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
+
+    def __init__(self, root: PlanNode | None = None) -> None:
+        self._root = root
+
+    @cached_property
+    def fragments(self) -> tuple[Fragment, ...]:
+        return () if self._root is None else fragments(self._root)
+
+
+_NO_PLAN = _Plan()
+
+
 class _Missing:
     """How much of what is missing."""
 
@@ -133,7 +148,7 @@ class _Assembly:
     """What is known of batches that are under way. Forgets a batch once it is closed, or when it never will be."""
 
     def __init__(self) -> None:
-        self.plans: dict[int, tuple[Fragment, ...]] = {}
+        self.plans: dict[int, _Plan] = {}
         self.stages: dict[int, RanStage] = {}
         self.runs: dict[str, dict[int, list[int]]] = {}
         """Run -> batch -> its stages; each in order of first appearance."""
@@ -145,7 +160,7 @@ class _Assembly:
         """Take what is neither of a task, a stage or a job nor a report."""
         if isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
             if event.plan is not None:
-                self.plans[event.execution_id] = fragments(event.plan)
+                self.plans[event.execution_id] = _Plan(event.plan)
                 if len(self.plans) > _MOST_PLANS:
                     del self.plans[next(iter(self.plans))]
         elif isinstance(event, SQLExecutionEnd):
@@ -243,10 +258,11 @@ class _Assembly:
 
         That is a part of its own plan, or of the batch's, or one of the batch's and then one of its own.
         """
-        found = _updated_by(event, self.plans.get(stage.execution, ()))
+        updated = updated_accumulators(event.info.accumulables)
+        found = _with_most(updated, self.plans.get(stage.execution, _NO_PLAN))
         if found is not None and not found.continues:
             return found
-        before = _updated_by(event, self.plans.get(stage.root, ())) if stage.root != stage.execution else None
+        before = _with_most(updated, self.plans.get(stage.root, _NO_PLAN)) if stage.root != stage.execution else None
         if found is None or before is None:
             return found or before
         return continued(before, found)
@@ -276,16 +292,16 @@ class _Assembly:
         return batch
 
 
-def _updated_by(event: TaskEnd, candidates: Iterable[Fragment]) -> Fragment | None:
-    """The fragment most of whose accumulators this task updated; of two with as many, the one that has no more.
+def _with_most(updated: frozenset[int], plan: _Plan) -> Fragment | None:
+    """The fragment most of whose accumulators a task updated; of two with as many, the one that has no more.
 
     The second rule is for caches: a task that only reads one updates as much of "fill and read" as of "read".
     """
     best, most = None, (0, 0)
-    for fragment in candidates:
-        updated = len(accumulator_updates(event.info.accumulables, fragment.accumulators))
-        if (updated, -len(fragment.accumulators)) > most and updated:
-            best, most = fragment, (updated, -len(fragment.accumulators))
+    for fragment in plan.fragments:
+        common = len(updated & fragment.accumulators)
+        if common and (common, -len(fragment.accumulators)) > most:
+            best, most = fragment, (common, -len(fragment.accumulators))
     return best
 
 

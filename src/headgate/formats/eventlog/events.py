@@ -20,6 +20,7 @@ from headgate.formats.eventlog.application import (
 from headgate.formats.eventlog.jobs import JobEnd, JobStart, StageCompleted, StageSubmitted
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
+    ExecutionStarts,
     SQLAdaptiveExecutionUpdate,
     SQLExecutionEnd,
     SQLExecutionStart,
@@ -93,9 +94,13 @@ def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Decode]:
     >>> decoders({ApplicationEnd})[b"SparkListenerApplicationEnd"](line, 0, len(line))
     ApplicationEnd(timestamp=1794787824495)
     """
-    return {EVENT_NAMES[kind].encode(): decode_task_end if kind is TaskEnd else _decoder(kind) for kind in wanted}
+    return {EVENT_NAMES[kind].encode(): _decoder(kind) for kind in wanted}
 
 
 def _decoder(kind: type[Event]) -> Decode:
+    if kind is TaskEnd:
+        return decode_task_end
+    if kind is SQLExecutionStart:
+        return ExecutionStarts()
     decode = msgspec.json.Decoder(kind, strict=kind not in _LAX).decode
     return lambda data, start, end: decode(data[start:end])

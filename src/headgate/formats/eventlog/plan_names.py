@@ -6,6 +6,7 @@ without event-time delays: the same query has the same names in every batch and 
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from headgate.formats.eventlog.sql import PlanNode
 
@@ -52,7 +53,12 @@ _SIMPLE = {
 
 def is_stateful(node: PlanNode) -> bool:
     """Whether the node keeps state from batch to batch."""
-    return node.node_name.startswith(_STATEFUL)
+    return _keeps_state(node.node_name)
+
+
+@lru_cache(maxsize=256)
+def _keeps_state(kind: str) -> bool:
+    return kind.startswith(_STATEFUL)
 
 
 def fragment_name(root: PlanNode, within: frozenset[int]) -> str:
@@ -110,41 +116,54 @@ def _writes(root: PlanNode, within: frozenset[int]) -> bool:
 
 def node_name(node: PlanNode) -> str:
     """What one node does, in a few words; nothing for those that only hand on."""
-    if node.node_name in _SIMPLE:
-        return _SIMPLE[node.node_name]
-    text = _NUMBERED.sub("", node.simple_string)
-    return next((describe(node, text) for kind, describe in _DESCRIBED if kind in node.node_name), "")
+    kind = node.node_name
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    describe = _describer(kind)
+    # A batch that is handed to `foreachBatch` is scanned once more; the real scan is below and says it.
+    if describe is None or (kind.startswith("Scan ExistingRDD") and node.children):
+        return ""
+    return _described(describe, kind, node.simple_string)
 
 
-def _filter(_: PlanNode, text: str) -> str:
+# Plans come with every batch and say nearly the same each time. What the caches here remember is about the plans of
+# the queries that are running, and small.
+@lru_cache(maxsize=256)
+def _describer(kind: str) -> Callable[[str, str], str] | None:
+    return next((describe for part, describe in _DESCRIBED if part in kind), None)
+
+
+@lru_cache(maxsize=256)
+def _described(describe: Callable[[str, str], str], kind: str, text: str) -> str:
+    return describe(kind, _NUMBERED.sub("", text))
+
+
+def _filter(_: str, text: str) -> str:
     """Spark itself puts a test for nulls before joins and aggregations: nobody wrote that."""
     return "filter" if _NOT_NULL.sub("", text.removeprefix("Filter")) else ""
 
 
-def _python(node: PlanNode, text: str) -> str:
-    given = text.removeprefix("!").removeprefix(node.node_name)
-    return " ".join((_PYTHON.get(node.node_name, ""), *_calls(given)[:1])).strip()
+def _python(kind: str, text: str) -> str:
+    given = text.removeprefix("!").removeprefix(kind)
+    return " ".join((_PYTHON.get(kind, ""), *_calls(given)[:1])).strip()
 
 
-def _udf(_: PlanNode, text: str) -> str:
+def _udf(_: str, text: str) -> str:
     return f"udf {', '.join(_calls(_bracketed(text, 'EvalPython ')))}".rstrip()
 
 
-def _deduplicate(node: PlanNode, text: str) -> str:
-    keys = ", ".join(_split(_bracketed(text, node.node_name + " ")))
+def _deduplicate(kind: str, text: str) -> str:
+    keys = ", ".join(_split(_bracketed(text, kind + " ")))
     return f"deduplicate by {keys}" if keys else "deduplicate"
 
 
-def _scan(node: PlanNode, text: str) -> str:
-    """Where rows come from, by what stands behind the columns: columns may be called anything, `text` or `rate`.
-
-    A batch that is handed to `foreachBatch` is scanned once more; the real scan is below and has said it.
-    """
-    if node.node_name.startswith("Scan ExistingRDD"):
-        return "" if node.children else "scan rdd"
+def _scan(kind: str, text: str) -> str:
+    """Where rows come from, by what stands behind the columns: columns may be called anything, `text` or `rate`."""
+    if kind.startswith("Scan ExistingRDD"):
+        return "scan rdd"
     # Files say their format in the node's name, `Scan parquet …`; a path that may follow is no format.
-    file_format = " ".join(node.node_name.split()[:2])
-    columns = _bracketed(text, node.node_name)
+    file_format = " ".join(kind.split()[:2])
+    columns = _bracketed(text, kind)
     behind = text.partition(f"[{columns}]")[2].split()
     # Sources that do not describe themselves are described by their class.
     reader = behind[1].rsplit(".", 1)[-1] if behind[:1] == ["class"] and len(behind) > 1 else "".join(behind[:1])
@@ -152,13 +171,12 @@ def _scan(node: PlanNode, text: str) -> str:
     return next((f"scan {source}" for source in _SOURCES if source in said), "scan")
 
 
-def _join(node: PlanNode, text: str) -> str:
+def _join(kind: str, text: str) -> str:
     """How rows are joined, and on what.
 
-    >>> _join(PlanNode("StreamingSymmetricHashJoin"), "StreamingSymmetricHashJoin [id], [id], LeftOuter, …")
+    >>> _join("StreamingSymmetricHashJoin", "StreamingSymmetricHashJoin [id], [id], LeftOuter, …")
     'stream left outer join on id'
     """
-    kind = node.node_name
     left = _bracketed(text, kind + " ")
     right = _bracketed(text, f"[{left}], ")
     way = re.match(r"(\w+)", text[text.find(f"[{left}], [{right}], ") + len(left) + len(right) + 8 :])
@@ -168,7 +186,7 @@ def _join(node: PlanNode, text: str) -> str:
     return f"{name.strip()} on {on}" if on else name.strip()
 
 
-def _aggregate(_: PlanNode, text: str) -> str:
+def _aggregate(_: str, text: str) -> str:
     """What is computed by what; the nodes before and after the shuffle say it in the same words."""
     if "keys=[" not in text:
         return "aggregate"
@@ -222,7 +240,7 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-_DESCRIBED: tuple[tuple[str, Callable[[PlanNode, str], str]], ...] = (
+_DESCRIBED: tuple[tuple[str, Callable[[str, str], str]], ...] = (
     ("Aggregate", _aggregate),
     ("Filter", _filter),
     ("Scan", _scan),

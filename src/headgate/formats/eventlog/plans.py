@@ -10,6 +10,7 @@ a piece is there three times, as what fills the cache, as what reads it and as b
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from headgate.formats.eventlog.plan_names import fragment_name, is_stateful, node_name
@@ -110,7 +111,7 @@ def _downstream_first(root: PlanNode) -> Iterator[PlanNode]:
     while todo:
         node = todo.pop()
         yield node
-        todo.extend(reversed(node.children))
+        todo += node.children[::-1]
 
 
 class _Piece(NamedTuple):
@@ -140,16 +141,17 @@ def _cut(root: PlanNode, written: tuple[int, ...], sides: tuple[str, ...], piece
         node, at = todo.pop()
         if _is_exchange(node):
             exchanges.append((node, at))
-            piece.accumulators.update(m.accumulator_id for m in node.metrics if not _counts_writing(m.name))
+            piece.accumulators.update([m.accumulator_id for m in node.metrics if not _counts_writing(m.name)])
             continue
         piece.nodes.append(node)
-        piece.accumulators.update(metric.accumulator_id for metric in node.metrics)
+        if node.metrics:
+            piece.accumulators.update([metric.accumulator_id for metric in node.metrics])
         if _is_cache(node):
             caches.append((node, at))
         elif "Join" in node.node_name and len(node.children) == len(_SIDES):
             todo.extend((child, (side, *at)) for child, side in reversed([*zip(node.children, _SIDES, strict=True)]))
         else:
-            todo.extend((child, at) for child in reversed(node.children))
+            todo += [(child, at) for child in node.children[::-1]]
     piece.nodes.reverse()
     for exchange, at in exchanges:
         out = tuple(m.accumulator_id for m in exchange.metrics if _counts_writing(m.name))
@@ -193,6 +195,7 @@ def _is_stream(node: PlanNode) -> bool:
     return node.node_name.startswith("MicroBatchScan")
 
 
+@lru_cache(maxsize=256)
 def _counts_writing(metric: str) -> bool:
     return any(word in metric for word in _WRITTEN)
 

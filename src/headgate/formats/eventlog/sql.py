@@ -1,10 +1,14 @@
 """Events of SQL executions: the physical plan a batch runs, and which accumulators its nodes count with.
 
 Adaptive execution replaces the plan while it runs; the last one said is the one that ran.
+
+A streaming query says each plan twice, for the execution of the batch and for the one inside it that does the work. It
+is decoded once: see `ExecutionStarts`.
 """
 
 import msgspec
 from msgspec import Raw, field
+from msgspec.structs import force_setattr
 
 
 class PlanMetric(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -58,3 +62,46 @@ class DriverAccumUpdates(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     execution_id: int
     updates: tuple[tuple[int, int], ...] = field(name="accumUpdates", default=())
+
+
+# Where Spark puts the plan. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
+_BEFORE = b'"sparkPlanInfo":'
+_AFTER = b',"time":'
+_EXECUTION_START = msgspec.json.Decoder(SQLExecutionStart)
+_PLAN = msgspec.json.Decoder(PlanNode)
+
+
+class ExecutionStarts:
+    """Decodes the starts of executions, and a plan that is the same text as the one before not again."""
+
+    def __init__(self) -> None:
+        self._text = b""
+        self._plan = PlanNode()
+
+    def __call__(self, data: bytes, start: int, end: int) -> SQLExecutionStart:
+        """The event in these bytes.
+
+        >>> line = b'{"executionId":4,"sparkPlanInfo":{"nodeName":"Project"},"time":7}'
+        >>> decode = ExecutionStarts()
+        >>> first, second = decode(line, 0, len(line)), decode(line.replace(b"4", b"5"), 0, len(line))
+        >>> second.execution_id, second.plan.node_name, second.plan is first.plan
+        (5, 'Project', True)
+        """
+        opening = data.find(_BEFORE, start, end) + len(_BEFORE)
+        closing = data.rfind(_AFTER, opening, end) if opening >= len(_BEFORE) else -1
+        if closing < 0:
+            return _EXECUTION_START.decode(data[start:end])
+        try:
+            event = _EXECUTION_START.decode(data[start:opening] + b"{}" + data[closing:end])
+            plan = self._decoded(data[opening:closing])
+        except msgspec.MsgspecError:
+            return _EXECUTION_START.decode(data[start:end])
+        if event.plan is None:  # the key is that of something else: the plan's own would have got the empty node
+            return _EXECUTION_START.decode(data[start:end])
+        force_setattr(event, "plan", plan)
+        return event
+
+    def _decoded(self, text: bytes) -> PlanNode:
+        if text != self._text:
+            self._plan, self._text = _PLAN.decode(text), text
+        return self._plan

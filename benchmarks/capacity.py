@@ -1,0 +1,252 @@
+"""Prediction against reality: batch times on 2, 4 and 8 executors, predicted from a run on 1, then run.
+
+Four pipelines, each in batches of one size, 16 tasks in the stage that matters:
+
+* stateless: a map that waits 25 ms for each record;
+* stateful: a count by key whose output waits 50 ms for each record, its state spread evenly over the executors;
+* pinned: the same, but all state sits on the first executor and stays there when others join;
+* cpu: a map that computes. Up to the real cores it should scale; beyond them nobody can know until it was tried, so
+  the prediction for 8 executors is made once more after the outcome on 4.
+
+Every size is a new application on a local cluster; its batches are read from its event log, the first three left out.
+Beside Headgate's prediction stand work divided by slots (W/C, slot time) and DS2 for slots that all operators share
+(useful time divided by slots): the same runs, the same batches.
+
+    make bench-capacity                     (or: python benchmarks/capacity.py --pipelines stateless,cpu --batches 6)
+"""
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.reader import read_events
+from headgate.model.capacity import Capacity, Pool, Setting
+from headgate.model.learned_capacity import capacity
+from headgate.model.microbatch import MicroBatch
+from headgate.model.warm import WARM_UP, warm
+from headgate.spark.internals import live_executors, place_bin
+from headgate.spark.local_cluster import LocalCluster
+from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import SentencesSource
+from headgate.workloads.throttle import throttle
+
+TASKS = 16
+SIZES = (1, 2, 4, 8)
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def sentences(spark: SparkSession, rows: int, **options: str) -> DataFrame:
+    """Batches of so many rows, one after the other."""
+    reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6)))
+    reader = reader.option("rows_per_batch", str(rows)).option("partitions", str(TASKS)).option("words", "1")
+    for name, value in options.items():
+        reader = reader.option(name, value)
+    return reader.load()
+
+
+def stateless(spark: SparkSession) -> DataFrame:
+    """40 records a task, 25 ms each."""
+    return sentences(spark, 40 * TASKS).mapInArrow(throttle(0.025), "number bigint, sentence string, key bigint")
+
+
+def stateful(spark: SparkSession) -> DataFrame:
+    """About 20 keys a bin, each in every batch, 50 ms each."""
+    counts = sentences(spark, 20_000, keys=str(20 * TASKS)).groupBy("key").count()
+    return counts.mapInArrow(throttle(0.05), "key bigint, count bigint")
+
+
+def cpu(spark: SparkSession) -> DataFrame:
+    """About half a second of computing a task."""
+
+    def burn(batches):  # type: ignore[no-untyped-def]
+        for batch in batches:
+            for _ in range(batch.num_rows):
+                sum(range(400_000))
+            yield batch
+
+    return sentences(spark, 40 * TASKS).mapInArrow(burn, "number bigint, sentence string, key bigint")
+
+
+class Pipeline(NamedTuple):
+    """A query to measure."""
+
+    build: Callable[[SparkSession], DataFrame]
+    conf: dict[str, str]
+    spread: bool = False
+    """Bins are placed evenly before the batches that count."""
+
+
+# A task whose bin lives elsewhere waits for its home longer than any batch takes: placement stays what it was.
+AT_HOME = {"spark.locality.wait": "120s"}
+PIPELINES = {
+    "stateless": Pipeline(stateless, {}),
+    "stateful": Pipeline(stateful, AT_HOME, spread=True),
+    "pinned": Pipeline(stateful, AT_HOME),
+    "cpu": Pipeline(cpu, {}),
+}
+
+
+class Run(NamedTuple):
+    """What one size gave."""
+
+    executors: int
+    batches: list[MicroBatch]
+
+    @property
+    def counted(self) -> list[MicroBatch]:
+        """Without the cold ones."""
+        return warm(self.batches)
+
+    @property
+    def seconds(self) -> float:
+        """Median batch time."""
+        return statistics.median(batch.duration / 1000 for batch in self.counted)
+
+
+def run(cluster: LocalCluster, name: str, executors: int, batches: int, folder: Path) -> Run:
+    """Run a pipeline on so many executors of one slot and read its log."""
+    pipeline = PIPELINES[name]
+    logs = folder / "logs"
+    logs.mkdir(exist_ok=True)
+    spark = cluster.session(
+        f"{name} on {executors}",
+        executors=executors,
+        cores=1,
+        memory="512m",
+        conf={
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": logs.as_uri(),
+            "spark.eventLog.rolling.enabled": "false",
+            "spark.sql.shuffle.partitions": str(TASKS),
+            "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+            "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+            "spark.ui.enabled": "false",
+            **pipeline.conf,
+        },
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    spark.dataSource.register(SentencesSource)
+    app = spark.sparkContext.applicationId
+    try:
+        query = (
+            pipeline.build(spark).writeStream.format("noop").outputMode("update").queryName(name)
+            .option("checkpointLocation", str(folder / app)).start()
+        )  # fmt: skip
+        if pipeline is PIPELINES["pinned"] or pipeline.spread:
+            place_bins(spark, query, evenly=pipeline.spread)
+        wait_for(query, batches)
+        query.stop()
+    finally:
+        spark.stop()
+    (log,) = (path for path in logs.iterdir() if app in path.name)
+    return Run(executors, list(read_batches(read_events(str(log), wanted=WANTED))))
+
+
+def place_bins(spark: SparkSession, query: StreamingQuery, *, evenly: bool) -> None:
+    """After the first batch, say where each bin lives: in turn, or all on the first executor."""
+    wait_for(query, 1)
+    there = sorted(live_executors(spark))
+    for partition in range(TASKS):
+        id, host = there[partition % len(there) if evenly else 0]
+        place_bin(spark, query, 0, partition, host, id)
+
+
+def wait_for(query: StreamingQuery, batches: int) -> None:
+    """Until so many batches are over."""
+    while query.lastProgress is None or query.lastProgress.batchId + 1 < batches:
+        if query.awaitTermination(0.2):
+            raise SystemExit(f"the query ended: {query.exception()}")
+
+
+def work_over_slots(one: Run, slots: int) -> float:
+    """W/C: slot time of a batch divided by the slots."""
+    return statistics.median(float(batch.tasks.occupied_seconds.sum()) for batch in one.counted) / slots
+
+
+def ds2(one: Run, slots: int) -> float:
+    """Useful time of a batch divided by the slots."""
+    return statistics.median(float(batch.tasks.useful_seconds.sum()) for batch in one.counted) / slots
+
+
+def setting(name: str, executors: int) -> Setting:
+    """What is asked: so many executors, with state where the pipeline has it."""
+    return Setting(pool=Pool((1,) * executors), spread_bins=PIPELINES[name].spread)
+
+
+def off(predicted: float, measured: float) -> float:
+    """By how much a prediction is off."""
+    return predicted / measured - 1
+
+
+def report(name: str, runs: Sequence[Run]) -> None:
+    """The table of one pipeline, and whether it holds."""
+    one = runs[0]
+    model = capacity(one.batches)
+    cpu_share = sum(float(b.tasks.cpu_ns.sum()) / 1e9 for b in one.counted) / sum(
+        float(b.tasks.occupied_seconds.sum()) for b in one.counted
+    )
+    print(f"\n{name}: CPU of the JVM is {cpu_share:.0%} of the time that tasks hold slots", flush=True)
+    print(f"{'executors':>9}  {'measured s':>10}  {'predicted s':>22}  {'off':>6}  {'W/C off':>7}  {'DS2 off':>7}")
+    errors = {}
+    for ran in runs:
+        said = model.predict(setting(name, ran.executors))
+        errors[ran.executors] = error = off(said.batch.value, ran.seconds)
+        print(
+            f"{ran.executors:>9}  {ran.seconds:>10.2f}  "
+            f"{said.batch.value:>8.2f} ({said.batch.low:.2f} to {said.batch.high:.2f})  {error:>+6.0%}  "
+            f"{off(work_over_slots(one, ran.executors), ran.seconds):>+7.0%}  "
+            f"{off(ds2(one, ran.executors), ran.seconds):>+7.0%}"
+            + ("  more at once than seen: contention not known" if said.unseen else ""),
+            flush=True,
+        )
+    judge(name, runs, model, errors)
+
+
+def judge(name: str, runs: Sequence[Run], model: Capacity, errors: dict[int, float]) -> None:
+    """What we hold ourselves to, for each pipeline."""
+    beyond_one = [abs(error) for executors, error in errors.items() if executors > 1]
+    if name in ("stateless", "stateful"):
+        middle = statistics.median(beyond_one)
+        print(f"  median error {middle:.0%}, at most 15 %: {'met' if middle <= 0.15 else 'MISSED'}")
+    elif name == "pinned":
+        said = [model.predict(setting(name, run.executors)).batch.value for run in runs]
+        useless = max(said) / min(said) < 1.05
+        were = statistics.median(runs[0].seconds / run.seconds for run in runs[1:])
+        print(f"  says that more executors do not help: {'met' if useless else 'MISSED'}")
+        print(f"  and they do not ({were:.2f} times as fast): {'met' if were < 1.15 else 'MISSED'}")
+    elif name == "cpu":
+        held = "met" if abs(errors[2]) <= 0.15 else "MISSED"
+        print(f"  1 to 2 executors off by {abs(errors[2]):.0%}, at most 15 %: {held}")
+        *before, last = runs
+        taught = capacity([batch for run in before for batch in run.batches])
+        error = off(taught.predict(setting(name, last.executors)).batch.value, last.seconds)
+        held = "met" if abs(error) <= 0.2 else "MISSED"
+        print(
+            f"  {last.executors} after the outcome on {before[-1].executors}: off by {error:+.0%}, at most 20 %: {held}"
+        )
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pipelines", default=",".join(PIPELINES))
+    parser.add_argument("--batches", type=int, default=WARM_UP + 6, help="batches a run; the first three do not count")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="executors; the first is predicted from")
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.sizes.split(",")]
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        with LocalCluster(workers=1, slots=max(sizes), memory="8g", folder=folder / "cluster") as cluster:
+            for name in given.pipelines.split(","):
+                report(name, [run(cluster, name, size, given.batches, folder) for size in sizes])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Where the time of a batch went, beside its tasks: the driver's own time, empty slots, tasks side by side."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headgate.model.microbatch import MicroBatch
+
+
+def most_at_once(batches: Sequence[MicroBatch], operator: str | None = None) -> int:
+    """The most tasks, of one operator or of all, that ran at a time in any of the batches."""
+    most = 1
+    for batch in batches:
+        tasks = batch.tasks
+        mine = np.full(tasks.operator.size, fill_value=True)
+        if operator is not None:
+            mine = tasks.operator == batch.dataflow.index.get(operator, -1)
+        launched, finished = np.sort(tasks.launched[mine]), np.sort(tasks.finished[mine])
+        # When a task is launched, those before it that are not finished are running.
+        running = np.arange(1, launched.size + 1) - np.searchsorted(finished, launched, side="right")
+        most = max(most, int(running.max(initial=1)))
+    return most
+
+
+def driver_seconds(batch: MicroBatch) -> float:
+    """Time of the batch that no task covers: the union of the tasks' intervals, taken from the whole."""
+    order = np.argsort(batch.tasks.launched, kind="stable")
+    launched, finished = batch.tasks.launched[order], batch.tasks.finished[order]
+    ended_before = np.concatenate(([launched[0]], np.maximum.accumulate(finished)[:-1]))
+    covered = np.maximum(finished - np.maximum(launched, ended_before), 0).sum()
+    return max(0.0, (batch.duration - float(covered)) / 1000)
+
+
+def dispatch_seconds(batch: MicroBatch) -> float:
+    """How long a slot stays empty between two tasks of an operator on the same executor; median, 0 if untold."""
+    gaps: list[int] = []
+    tasks = batch.tasks
+    executors = np.array(tasks.executor, dtype=object)
+    for operator in range(len(batch.dataflow.operators)):
+        mine = tasks.operator == operator
+        for executor in set(executors[mine].tolist()):
+            here = mine & (executors == executor)
+            launched, finished = np.sort(tasks.launched[here]), np.sort(tasks.finished[here])
+            place = np.searchsorted(finished, launched, side="right") - 1
+            gaps.extend((launched - finished[place])[place >= 0].tolist())
+    return float(np.median(gaps)) / 1000 if gaps else 0.0

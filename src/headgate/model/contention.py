@@ -1,0 +1,64 @@
+"""How much slower tasks get when more of them run at once, as far as that was seen.
+
+Slots that share cores, disks or a network slow each other down; Spark does not say what its slots share. So this is
+learned, never assumed: each pool a query ran on gives a point (so many at once: so many times as long). Beyond the
+last point the slowdown grows with the number at once, which is what the universal scalability law comes to where
+something is shared; and the answer says that it is beyond what was seen.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+_FREE = 1.05
+"""A slowdown within measurement noise is none."""
+
+
+class Contention(msgspec.Struct, frozen=True):
+    """What was seen of an operator: pairs of tasks at once and how many times as long they took, by the former.
+
+    >>> cpu_bound = Contention(((1, 1.0), (2, 1.0), (4, 2.0)))
+    >>> cpu_bound.slowdown(2), cpu_bound.slowdown(3), cpu_bound.slowdown(8)
+    (1.0, 1.5, 4.0)
+    """
+
+    seen: tuple[tuple[int, float], ...]
+
+    @property
+    def most_at_once(self) -> int:
+        """Up to here it was seen."""
+        return self.seen[-1][0] if self.seen else 0
+
+    def slowdown(self, at_once: int) -> float:
+        """How many times as long a task takes as it does alone."""
+        if not self.seen:
+            return 1.0
+        last, slowest = self.seen[-1]
+        if at_once <= last:
+            return float(np.interp(at_once, [n for n, _ in self.seen], [times for _, times in self.seen]))
+        return slowest + self._slope() * (at_once - last)
+
+    def _slope(self) -> float:
+        """From the last point without a slowdown to the last point of all."""
+        last, slowest = self.seen[-1]
+        free = max((n for n, times in self.seen[:-1] if times <= _FREE), default=None)
+        if slowest <= _FREE or free is None:
+            return 0.0
+        return (slowest - 1) / (last - free)
+
+
+def contention(points: Sequence[tuple[int, float]]) -> Contention:
+    """From any number of points (so many at once, so many seconds): relative to the fewest at once.
+
+    >>> contention([(8, 6.0), (1, 2.0), (8, 10.0)]).seen
+    ((1, 1.0), (8, 4.0))
+    """
+    by_number: dict[int, list[float]] = {}
+    for at_once, seconds in points:
+        by_number.setdefault(at_once, []).append(seconds)
+    middle = sorted((at_once, float(np.median(seconds))) for at_once, seconds in by_number.items())
+    if not middle or middle[0][1] <= 0:
+        return Contention(())
+    alone = middle[0][1]
+    return Contention(tuple((at_once, max(1.0, seconds / alone)) for at_once, seconds in middle))

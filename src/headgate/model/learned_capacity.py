@@ -1,0 +1,106 @@
+"""Batches that ran -> the capacity of their query: what scaling needs to know of each operator, with the evidence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headgate.model.batch_times import dispatch_seconds, driver_seconds, most_at_once
+from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Replay
+from headgate.model.columns import Floats, Ints
+from headgate.model.contention import contention
+from headgate.model.line import Line, line_through
+from headgate.model.microbatch import MicroBatch
+from headgate.model.schedule import ANYWHERE
+from headgate.model.warm import on_the_last_pool, warm
+
+_MOST_REPLAYS = 15
+
+
+def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Capacity:
+    """What these batches of one query say; those on the last pool are run again, the others teach contention.
+
+    At most `replays` are run again, evenly chosen: fewer are faster, more know the spread better.
+    """
+    counted = warm(batches)
+    last = on_the_last_pool(counted)
+    fullest = max(last, key=lambda batch: len(batch.dataflow.operators))
+    names = fullest.dataflow.ids
+    places = {executor.id: place for place, executor in enumerate(last[-1].executors)}
+    slots = tuple(executor.slots for executor in last[-1].executors if executor.slots > 0)
+    chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), replays)).astype(int)).tolist()
+    return Capacity(
+        tuple(_operator(name, fullest, counted, last) for name in names),
+        Pool(slots or (most_at_once(last),)),
+        float(np.median([batch.input_rows for batch in last])),
+        float(np.median([dispatch_seconds(batch) for batch in last])),
+        tuple(_replay(last[place], names, places) for place in chosen),
+    )
+
+
+def _operator(
+    name: str, fullest: MicroBatch, counted: Sequence[MicroBatch], last: Sequence[MicroBatch]
+) -> OperatorCapacity:
+    index = fullest.dataflow.index
+    tasks = [_tasks_of(name, batch) for batch in last]
+    records = np.concatenate([taken for taken, _ in tasks]).astype(np.float64)
+    line = line_through(records, np.concatenate([seconds for _, seconds in tasks]))
+    feeders = tuple(index[edge.source] for edge in fullest.dataflow.edges if edge.target == name)
+    return OperatorCapacity(
+        name,
+        feeders,
+        any(name in batch.stateful for batch in last),
+        line,
+        _growth(name, last),
+        contention(list(_slowdowns(name, counted, line))),
+        int(np.median([taken.size for taken, _ in tasks if taken.size])),
+    )
+
+
+def _tasks_of(name: str, batch: MicroBatch) -> tuple[Ints, Floats]:
+    """Records in and slot time of its tasks, by partition; empty where it did not run."""
+    mine = batch.tasks.operator == batch.dataflow.index.get(name, -1)
+    return batch.tasks.records_in[mine], batch.tasks.occupied_seconds[mine]
+
+
+def _growth(name: str, batches: Sequence[MicroBatch]) -> float:
+    """The power of records in with which records out grow, by the line through their logarithms; 1 if untold."""
+    taken, put_out = [], []
+    for batch in batches:
+        mine = batch.tasks.operator == batch.dataflow.index.get(name, -1)
+        took, gave = int(batch.tasks.records_in[mine].sum()), int(batch.tasks.records_out[mine].sum())
+        if took > 0 and gave > 0:
+            taken.append(took)
+            put_out.append(gave)
+    if not taken or max(taken) < 1.25 * min(taken):
+        return 1.0
+    # Doubling is what matters, so a logarithm; its scale is stretched because a line asks for a spread of values.
+    scale = 100.0
+    through = line_through(
+        scale * np.log(np.array(taken, float) / min(taken)), scale * np.log(np.array(put_out, float))
+    )
+    return 1.0 if through is None else min(1.0, max(0.0, through.slope.value))
+
+
+def _slowdowns(name: str, counted: Sequence[MicroBatch], line: Line | None) -> list[tuple[int, float]]:
+    """For each batch, its tasks at once and how long they took, made comparable by the line where there is one."""
+    points = []
+    for batch in counted:
+        records, seconds = _tasks_of(name, batch)
+        if not seconds.size:
+            continue
+        expected = 1.0
+        if line is not None:
+            expected = float(np.mean(max(line.base.value, 0.0) + max(line.slope.value, 0.0) * records)) or 1.0
+        points.append((most_at_once([batch], name), float(np.mean(seconds)) / expected))
+    return points
+
+
+def _replay(batch: MicroBatch, names: Sequence[str], places: dict[str, int]) -> Replay:
+    seconds, taken, homes = [], [], []
+    for name in names:
+        records, occupied = _tasks_of(name, batch)
+        mine = np.flatnonzero(batch.tasks.operator == batch.dataflow.index.get(name, -1))
+        seconds.append(occupied)
+        taken.append(records.astype(np.float64))
+        homes.append(tuple(places.get(batch.tasks.executor[row], ANYWHERE) for row in mine))
+    return Replay(driver_seconds(batch), float(batch.input_rows), tuple(seconds), tuple(taken), tuple(homes))

@@ -1,0 +1,78 @@
+"""A straight line through measurements, by medians, with its 95 % interval.
+
+The slope is the median over all pairs of points (Theil and Sen): a garbage collection or two pull a least-squares
+line, they do not pull a median. Its interval is Sen's, from the variance of Kendall's rank statistic.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from headgate.model.columns import Bools, Floats
+
+_MOST_POINTS = 300
+"""Pairs grow with the square; of more points than this, evenly chosen ones are taken."""
+_LEAST_SPREAD = 1.25
+"""How many times the small values of x the large ones must be for a line to mean anything."""
+_LEAST_POINTS = 4
+_NINETY_FIVE = 1.96
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def within(self, least: float) -> "Figure":
+        """The same, with nothing below `least`: a cost cannot be negative, whatever the noise says."""
+        return Figure(max(self.value, least), max(self.low, least), max(self.high, least))
+
+
+class Line(NamedTuple):
+    """y = base + slope * x."""
+
+    base: Figure
+    slope: Figure
+
+
+def line_through(x: Floats, y: Floats) -> Line | None:
+    """The line, or None where the points cannot tell slope from base.
+
+    >>> x = np.array([100.0, 200.0, 300.0, 400.0, 500.0])
+    >>> line = line_through(x, 0.2 + 0.002 * x)
+    >>> round(line.base.value, 6), round(line.slope.value, 6)
+    (0.2, 0.002)
+    """
+    if x.size > _MOST_POINTS:
+        # By x, so that rare large values (a skewed partition) keep their share.
+        chosen = np.argsort(x, kind="stable")[np.linspace(0, x.size - 1, _MOST_POINTS).astype(int)]
+        x, y = x[chosen], y[chosen]
+    if x.size < _LEAST_POINTS or x.max() < _LEAST_SPREAD * max(float(x.min()), 1.0):
+        return None
+    one, other = np.triu_indices(x.size, 1)
+    apart: Bools = np.abs(x[one] - x[other]) >= 0.1 * (x.max() - x.min())
+    slopes = np.sort((y[one] - y[other])[apart] / (x[one] - x[other])[apart])
+    if slopes.size < _LEAST_POINTS:
+        return None
+    slope = _middle_with_interval(slopes, _kendall_reach(x.size) * slopes.size / one.size)
+    reach = 0.5 * _NINETY_FIVE / np.sqrt(x.size)
+    base = Figure(
+        float(np.median(y - slope.value * x)),
+        float(np.quantile(y - slope.high * x, max(0.0, 0.5 - reach))),
+        float(np.quantile(y - slope.low * x, min(1.0, 0.5 + reach))),
+    )
+    return Line(base, slope)
+
+
+def _kendall_reach(points: int) -> float:
+    """How many ranks of sorted slopes lie within the 95 % interval, to both sides together."""
+    return _NINETY_FIVE * float(np.sqrt(points * (points - 1) * (2 * points + 5) / 18))
+
+
+def _middle_with_interval(ordered: Floats, ranks: float) -> Figure:
+    low = max(0, int((ordered.size - ranks) // 2))
+    high = min(ordered.size - 1, ordered.size - 1 - low)
+    return Figure(float(np.median(ordered)), float(ordered[low]), float(ordered[high]))

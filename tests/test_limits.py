@@ -1,0 +1,81 @@
+"""The limit is named: each slow job by what makes it slow."""
+
+import pytest
+
+from batches import Op, batches
+from headgate.model.learned_capacity import capacity
+from headgate.model.limits import (
+    AdmissionLimit,
+    Balanced,
+    Driver,
+    Placement,
+    Skew,
+    SlowSink,
+    SlowSource,
+    TooFewPartitions,
+    TooFewSlots,
+    TooFewSourcePartitions,
+    limits,
+)
+from headgate.model.profile import profile
+
+
+def first(operators, **given):
+    seen = batches(8, operators, **given)
+    return limits(profile(seen), capacity(seen))[0]
+
+
+def test_many_tasks_on_few_slots_want_slots():
+    found = first({"map": Op([100] * 16)}, slots=(2, 2))
+    assert found.limit == TooFewSlots("map", 4, 16, pytest.approx(0.1))
+    assert found.gain == pytest.approx(0.8 / 1.9)  # four waves of 0.4 s become two; the driver's 0.3 s stay
+
+
+def test_one_partition_with_most_records_is_skew_and_not_a_want_of_slots():
+    found = first({"map": Op([10] * 4), "count": Op([700, 100, 100, 100], feeders=("map",))}, slots=(4,))
+    assert found.limit == Skew("count", 0, 0.7, 0.25)
+
+
+def test_a_stage_with_fewer_tasks_than_slots_wants_partitions():
+    found = first({"map": Op([10] * 8), "count": Op([400, 400], feeders=("map",))}, slots=(4, 4))
+    assert found.limit == TooFewPartitions("count", 2, 8)
+
+
+def test_a_source_read_by_fewer_tasks_than_slots_wants_source_partitions():
+    found = first({"scan": Op([1000]), "count": Op([10] * 8, feeders=("scan",))}, slots=(4, 4))
+    assert found.limit == TooFewSourcePartitions("scan", 1, 8)
+
+
+def test_state_on_one_of_four_executors_is_a_matter_of_placement():
+    count = Op([100] * 8, homes=["0"] * 8, state=(1000, 50_000), feeders=("map",))
+    found = first({"map": Op([10] * 8), "count": count}, slots=(1,) * 4)
+    assert found.limit == Placement("count", 8, 1, 4)
+    assert "more executors do not help until bins are spread" in str(found.limit)
+
+
+@pytest.mark.parametrize(
+    ("phases", "named"),
+    [
+        ({"latestOffset": 4000, "addBatch": 600, "triggerExecution": 5000}, SlowSource(4.0, "latestOffset")),
+        ({"latestOffset": 10, "addBatch": 5380, "triggerExecution": 5400}, SlowSink(pytest.approx(4.99))),
+        (
+            {"queryPlanning": 2400, "walCommit": 1600, "addBatch": 1400},
+            Driver(5.0, pytest.approx(5.4), "queryPlanning", 2.4),
+        ),
+    ],
+)
+def test_time_in_which_no_task_runs_is_told_by_the_phase_that_has_it(phases, named):
+    found = first({"map": Op([100] * 4)}, slots=(4,), driver=5000, phases=phases)
+    assert found.limit == named
+    assert found.gain == pytest.approx(5 / 5.4)
+
+
+def test_batches_cut_too_small_are_an_admission_limit():
+    found = first({"map": Op([4, 16, 4, 16], fixed=2000, per_record=1)}, slots=(4,), waiting=500)
+    assert found.limit == AdmissionLimit(40)
+    assert found.gain == pytest.approx(0.5, abs=0.01)  # twice the records in next to the same time
+
+
+def test_where_nothing_stands_out_it_says_so():
+    found = first({"map": Op([1000] * 4)}, slots=(4,), driver=100)
+    assert found.limit == Balanced()
