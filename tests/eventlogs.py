@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 DATA = Path(__file__).parent / "data" / "eventlogs"
-VERSIONS = ("3.5.9", "4.0.5", "4.3.0")
+VERSIONS = ("3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0")
 
 
 def text(version: str = "3.5.9") -> bytes:

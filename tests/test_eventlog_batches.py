@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
@@ -25,9 +26,9 @@ from headgate.model.microbatch import Executor
 LOGS = Path(__file__).parent / "data" / "eventlogs"
 
 
-def job(id, *stages, run="run", batch=0, execution=0):
+def job(id, *stages, run="run", batch=0, execution=0, root=None):
     plans = tuple(StagePlan(number, tasks=1, parents=tuple(parents)) for number, parents in stages)
-    properties = JobProperties(query_id="q", batch_id=str(batch), execution_id=str(execution), group_id=run)
+    properties = JobProperties("q", str(batch), str(execution), str(execution if root is None else root), run)
     return JobStart(id, stage_ids=tuple(n for n, _ in stages), stages=plans, properties=properties)
 
 
@@ -88,6 +89,87 @@ def test_only_the_attempt_whose_result_counted_is_counted(reason):
     (batch,) = read_batches(events)
     assert batch.tasks.records_in.tolist() == [10]
     assert batch.attempts_lost == 2
+
+
+def test_of_a_speculative_copy_and_its_original_the_one_that_came_first_counts():
+    slow = task(0, records=10, run=900, executor="1", attempt=0)
+    fast = task(0, records=10, run=100, executor="2", attempt=1, speculative=True)
+    killed = task(0, records=0, run=150, executor="1", attempt=0, reason="TaskKilled")
+    for events, executor in (([fast, killed], "2"), ([slow, fast], "1"), ([killed, fast], "2")):
+        (batch,) = read_batches([job(0, (0, [])), *events, report()])
+        assert (batch.tasks.executor, batch.tasks.records_in.tolist(), batch.attempts_lost) == ((executor,), [10], 1)
+
+
+def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():
+    # Stage 1 cannot fetch what partition 1 of stage 0 wrote: that runs again as a second attempt, then stage 1 does.
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    failed = StageCompleted(StageRun(1, failure_reason="FetchFailed"))
+    events = [
+        SQLExecutionStart(0, plan=scan), job(0, (0, []), (1, [0])),
+        task(0, 0, written=4, updates=[(11, 10)]), task(0, 1, written=5, updates=[(11, 10)]),
+        stage_over(0, totals=[(11, 20)]), task(1, 0, records=4), task(1, 1, records=0, reason="FetchFailed"), failed,
+        msgspec.structs.replace(task(0, 1, written=5, updates=[(11, 10)]), stage_attempt=1),
+        stage_over(0, totals=[(11, 30)]),
+        msgspec.structs.replace(task(1, 1, records=5), stage_attempt=1), stage_over(1, totals=[]), report(),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    assert batch.tasks.records_in.tolist() == [10, 10, 4, 5]
+    assert batch.tasks.records_out.tolist() == [4, 5, 0, 0]
+    assert batch.attempts_lost == 2
+    # Spark's totals hold what was worked out twice twice: the tasks are the truth, the nodes are what was computed.
+    assert [node.rows for node in batch.nodes["scan"]] == [30]
+
+
+def test_before_spark_43_an_action_of_foreach_batch_goes_on_where_the_plan_of_the_batch_ends():
+    def counted(accumulator, *children):
+        return (PlanMetric("number of output rows", accumulator),), children
+
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1] class KafkaScan", *counted(1))
+    exchange = PlanNode("Exchange", "Exchange", (PlanMetric("shuffle records written", 2),), (scan,))
+    batch_plan = PlanNode("StreamingDeduplicate", "StreamingDeduplicate [a#1], state info [ ]", *counted(3, exchange))
+    handed_over = PlanNode("Scan ExistingRDD", "Scan ExistingRDD[a#1]", *counted(4))
+    partial = PlanNode(
+        "HashAggregate", "HashAggregate(keys=[b#1], functions=[partial_count(1)])", *counted(5, handed_over)
+    )
+    exchange = PlanNode("Exchange", "Exchange", (PlanMetric("shuffle records written", 6),), (partial,))
+    action = PlanNode("HashAggregate", "HashAggregate(keys=[b#1], functions=[count(1)])", *counted(7, exchange))
+    progress = report().progress
+    progress = msgspec.structs.replace(progress, state_operators=(StateOperator("dedupe", 9),))
+    events = [
+        SQLExecutionStart(0, plan=batch_plan), SQLExecutionStart(1, plan=action),
+        job(0, (0, []), (1, [0]), execution=1, root=0),
+        task(0, updates=[(1, 20), (2, 20)]), task(1, updates=[(3, 9), (4, 9), (5, 4), (6, 4)]),
+        stage_over(1, totals=[(3, 9), (4, 9), (5, 4)]),
+        job(1, (2, []), (3, [2]), (4, [3]), execution=1, root=0), task(4, updates=[(7, 4)]),
+        QueryProgress(progress),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    scan, deduplicate, count = "scan kafka", "deduplicate by a [state] -> count by b", "count by b"
+    assert batch.dataflow.ids == (scan, deduplicate, count)
+    assert {(edge.source, edge.target) for edge in batch.dataflow.edges} == {(scan, deduplicate), (deduplicate, count)}
+    assert [(node.node, node.rows) for node in batch.nodes[deduplicate]] == [("deduplicate by a", 9), ("count by b", 4)]
+    assert (batch.reading, batch.writing, batch.stateful) == ({scan}, {count}, {deduplicate})
+    assert batch.state[0].operator == deduplicate
+
+
+def test_two_actions_with_the_same_plan_do_not_feed_one_another():
+    scan = PlanNode("Exchange", "Exchange", (PlanMetric("records written", 2),), (PlanNode("MicroBatchScan"),))
+    count = PlanNode(
+        "HashAggregate", "HashAggregate(keys=[w#3], functions=[count(1)])", (PlanMetric("x", 3),), (scan,)
+    )  # fmt: skip
+    both = [
+        event
+        for n in (0, 10)
+        for event in (
+            SQLExecutionStart(n, plan=count), job(n, (n, []), execution=n), task(n, updates=[(2, 1)]),
+            job(n + 1, (n + 1, []), (n + 2, [n + 1]), execution=n), task(n + 2, updates=[(3, 1)]),
+        )
+    ]  # fmt: skip
+    (batch,) = read_batches([*both, report()])
+    assert {(edge.source, edge.target) for edge in batch.dataflow.edges} == {
+        ("scan", "count by w"),
+        ("scan part 2", "count by w part 2"),
+    }
 
 
 def test_a_stage_that_another_job_of_the_batch_planned_before_is_one_stage():
@@ -169,7 +251,7 @@ def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text(
     assert batch.began == 1_794_787_201_250  # 2026-11-16 is 20,773 days after 1970-01-01
 
 
-@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.3.0"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_real_logs_of_every_spark_give_the_same_operators(version):
     batches = list(read_batches(read_events(str(LOGS / f"spark-{version}.zstd"), wanted=WANTED)))
     assert len(batches) == 3
@@ -191,6 +273,22 @@ def test_a_real_word_count_shows_what_partial_aggregation_hides():
             )
             out = batch.tasks.records_out[batch.tasks.operator == first].sum()
             assert out == batch.tasks.records_in[batch.tasks.operator == second].sum()
+
+
+def test_a_log_that_spark_cut_into_files_is_read_as_one():
+    batches = read_batches(read_events(str(LOGS / "rolling-4.3.0"), wanted=WANTED))
+    seen = {batch.number: (batch.input_rows, int(batch.tasks.records_in.sum())) for batch in batches}
+    # From the reports, and what the stateful stage got: ten keys from one of two tasks, but nothing in the first batch.
+    assert seen == {0: (0, 0), 1: (3800, 3810), 2: (1800, 1810), 3: (1200, 1210), 4: (600, 610)}
+    assert batches.gaps == ()
+
+
+def test_of_a_compacted_log_the_batches_are_read_that_were_not_over():
+    log = read_events(str(LOGS / "compacted-4.3.0"), wanted=WANTED)
+    batches = read_batches(log)
+    # The job of batch 3 was begun in a file that was summed up; its tasks are in the file that is left.
+    assert [(batch.number, batch.input_rows) for batch in batches] == [(3, 1200), (4, 600)]
+    assert (log.notes, batches.gaps) == ((), ())
 
 
 def test_batches_of_the_same_stages_share_one_dataflow_and_nobody_can_write_to_their_columns():

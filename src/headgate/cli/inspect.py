@@ -119,14 +119,15 @@ def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
     of_query: dict[str, deque[MicroBatch]] = {}
     try:
         events = read_events(log, wanted=WANTED)
-        for batch in read_batches(shown(events, size_of(log), os.path.basename(log))):
+        batches = read_batches(shown(events, size_of(log), os.path.basename(log)))
+        for batch in batches:
             of_query.setdefault(batch.query, deque(maxlen=_MOST_BATCHES)).append(batch)
     except InputError as error:
         if alone:
             raise
         print(f"headgate: {error}", file=sys.stderr)
         return {}
-    for note in map(str, events.notes):
+    for note in map(str, (*events.notes, *batches.gaps)):
         print(f"headgate: {note}" if note.startswith(log) else f"headgate: {log}: {note}", file=sys.stderr)
     return {query: list(seen) for query, seen in of_query.items()}
 

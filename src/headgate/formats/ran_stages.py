@@ -4,6 +4,7 @@ A stage becomes an operator by the fragment of the plan it carried out. Whoever 
 fragments belong together (the event log by accumulators, the live probe by stage numbers in metrics) puts them here.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -41,9 +42,19 @@ class TaskRow(NamedTuple):
 class RanStage:
     """A stage of one batch, filled while the batch runs."""
 
-    def __init__(self, id: int, parents: tuple[int, ...]) -> None:
+    def __init__(
+        self, id: int, parents: tuple[int, ...], execution: int = -1, planned: int = 0, root: int = -1
+    ) -> None:
         self.id = id
         self.parents = parents
+        self.execution = execution
+        """The SQL execution whose plan it carries out a part of; a batch may have several, with the same plan."""
+        self.root = root
+        """The execution of the batch itself, where that one is only an action inside it."""
+        self.planned = planned
+        """How many tasks it was to have; 0 where that is not known."""
+        self.over = False
+        """Whether its end was seen."""
         self.fragment: Fragment | None = None
         self.tasks: dict[int, TaskRow] = {}
         """Partition -> what its successful attempt measured."""
@@ -54,14 +65,14 @@ class RanStage:
 
 def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Iterable[Executor]) -> MicroBatch | None:
     """The batch this report is about; None if nothing ran for it (a batch without data)."""
-    ran = [stage for stage in stages if stage.tasks]
+    ran = sorted((stage for stage in stages if stage.tasks), key=lambda stage: stage.id)
     if not ran:
         return None
     names = _names(ran)
     by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
     flow = _dataflow(
         tuple([Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)]),
-        tuple([Edge(up, name) for stage, name in zip(ran, names, strict=True) for up in _feeders(stage, by_stage)]),
+        tuple([Edge(by_stage[up], by_stage[stage.id]) for stage in ran for up in _feeders(stage, ran)]),
     )
     return MicroBatch(
         progress.id,
@@ -80,6 +91,8 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         tuple(_sources(progress)),
         tuple(_state(progress, ran, by_stage)),
         tuple(sorted(executors, key=lambda executor: (len(executor.id), executor.id))),
+        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.reads),
+        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.writes),
     )
 
 
@@ -111,34 +124,60 @@ def _names(stages: list[RanStage]) -> list[str]:
     return names
 
 
-def _feeders(stage: RanStage, by_stage: dict[int, str]) -> list[str]:
-    """The operators that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's."""
-    parents = [by_stage[up] for up in stage.parents if up in by_stage]
-    planned = stage.fragment.inputs if stage.fragment else ()
-    return parents or [name for name in planned if name in by_stage.values()]
+def _feeders(stage: RanStage, ran: Sequence[RanStage]) -> list[int]:
+    """The stages that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's.
+
+    Both, because each may lack one: a stage that is skipped has a new id, an exchange that is used again no plan. What
+    feeds a stage has a lower id, always: so whatever a damaged log says, there is no circle.
+    """
+    before = [other for other in ran if other.id < stage.id]
+    parents = [other.id for other in before if other.id in stage.parents]
+    planned = {
+        other.fragment.planned_as or other.fragment.name: other.id  # of several, the last
+        for other in before
+        if other.fragment and other.execution == stage.execution
+    }
+    wanted = stage.fragment.inputs if stage.fragment else ()
+    return list(dict.fromkeys([*parents, *(planned[name] for name in wanted if name in planned)]))
 
 
 def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
-    if stage.fragment is None:
-        return ()
-    return tuple(
-        NodeOutput(node.node, stage.rows[node.accumulator])
-        for node in stage.fragment.rows
-        if node.accumulator in stage.rows
-    )
+    """What the nodes of a stage put out; one that did not say anything is left out."""
+    outputs: list[NodeOutput] = []
+    said = False
+    for node in stage.fragment.rows if stage.fragment else ():
+        rows = stage.rows.get(node.accumulator)
+        said = said and node.again
+        if rows is not None:
+            if said:
+                outputs[-1] = NodeOutput(node.node, max(rows, outputs[-1].rows))
+            else:
+                outputs.append(NodeOutput(node.node, rows))
+            said = True
+    return tuple(outputs)
 
 
 def _sources(progress: Progress) -> Iterable[SourceRead]:
     for source in progress.sources:
         rate = source.input_rows_per_second
         yield SourceRead(
-            source.description or "",
+            _description(source.description or ""),
             _offset(source.start_offset),
             _offset(source.end_offset),
             _offset(source.latest_offset),
             source.num_input_rows,
             float("nan") if rate is None else rate,
         )
+
+
+def _description(text: str) -> str:
+    """What a source calls itself; without the place in memory that Java adds where it has no name.
+
+    >>> _description("org.apache.spark.PythonMicroBatchStream@668ded1e"), _description("KafkaV2[Subscribe[clicks]]")
+    ('PythonMicroBatchStream', 'KafkaV2[Subscribe[clicks]]')
+    """
+    nameless = re.fullmatch(r"(?:[\w$]+\.)*([\w$]+)@[0-9a-f]{1,8}", text)
+    return nameless[1] if nameless else text
 
 
 def _offset(offset: Raw) -> str:
@@ -175,6 +214,7 @@ def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, s
             kept.all_removals_time_ms,
             kept.commit_time_ms,
             kept.custom_metrics or {},
+            kept.num_state_store_instances,
         )
 
 

@@ -53,6 +53,8 @@ class KeptState(msgspec.Struct, frozen=True):
     """Milliseconds, added up over tasks."""
     provider: Mapping[str, int]
     """The state store's own figures, by its own names."""
+    stores: int = 0
+    """State stores over all partitions: one each, but four for a join (values and counts, left and right)."""
 
 
 class Executor(msgspec.Struct, frozen=True, gc=False):
@@ -126,6 +128,11 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False):
     state: tuple[KeptState, ...] = ()
     executors: tuple[Executor, ...] = ()
     """In order of their ids; empty where the channel does not say."""
+    reading: frozenset[str] = frozenset()
+    """Operators that took records from a source of the stream. Not each operator without an input: a table that is
+    joined with the stream has none either, and in a batch without data nobody reads."""
+    writing: frozenset[str] = frozenset()
+    """Operators that ended in the sink; with `foreachBatch`, one for each action."""
 
     @property
     def slots(self) -> int:

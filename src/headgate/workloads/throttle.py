@@ -18,7 +18,8 @@ def throttle(
     """For `mapInArrow`: pass batches through `work` and take so long for each record that comes in.
 
     The time `work` itself takes is part of it, and what one batch overruns the next makes up for: the time for
-    all records of a task is what was asked for, as long as the work is not slower than that.
+    all records of a task is what was asked for, as long as the work is not slower than that. In Spark's plans it bears
+    the name of the work.
     """
 
     def run(batches: Batches) -> Batches:
@@ -34,4 +35,6 @@ def throttle(
                 time.sleep(ahead)
             yield result
 
+    # Only the name: functools.wraps would also say that it takes what the work takes.
+    run.__name__ = getattr(work, "__name__", "throttle")
     return run

@@ -4,6 +4,9 @@ A job carries the ids of its query and batch; a stage belongs to the job that fi
 query's own report closes the batch. A stage is matched with a fragment of the plan by the accumulators its tasks
 update, which holds for joins, unions and adaptive execution alike, where order and numbers do not. Rows are read from
 the stage's end, which has the totals: once a stage instead of once a task.
+
+No content of a log is ever an error: what cannot be put together is left out and said in `gaps`. Invariant: what is
+kept is a few batches of each of some runs, and some plans, however long the log and whatever is missing from it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,10 +15,20 @@ from functools import cached_property
 from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
+from headgate.formats.eventlog.gaps import (
+    BatchesImplausible,
+    BatchesUnreported,
+    BatchesWithoutTasks,
+    Gap,
+    RowsUnknown,
+    StagesUnnamed,
+    TasksImplausible,
+    TasksMissing,
+)
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
-from headgate.formats.eventlog.plans import Fragment, fragments
+from headgate.formats.eventlog.plans import Fragment, continued, fragments
 from headgate.formats.eventlog.sql import PlanNode, SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
-from headgate.formats.eventlog.streaming import Progress, QueryProgress
+from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
@@ -29,6 +42,7 @@ WANTED: frozenset[type[Event]] = frozenset(
         StageCompleted,
         TaskEnd,
         QueryProgress,
+        QueryTerminated,
         SQLExecutionStart,
         SQLAdaptiveExecutionUpdate,
         SQLExecutionEnd,
@@ -36,62 +50,132 @@ WANTED: frozenset[type[Event]] = frozenset(
 )
 """The events this needs; `read_events(path, wanted=WANTED)` skips the rest."""
 
-_Key = tuple[str, int]
+_MOST_OF_A_RUN = 8
+"""Batches of one run that wait for their reports: they run one after the other, so there is one, or two."""
+_MOST_RUNS = 256
+_MOST_PLANS = 1024
+_MOST = 2**53
+"""The largest figure that is believed: float64 cannot tell larger ones from their neighbours."""
 
 
-def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
+def read_batches(events: Iterable[Event]) -> "Batches":
     """The batches of all queries in these events, each when its report comes."""
-    assembly = _Assembly()
-    for event in events:
-        if isinstance(event, TaskEnd):
-            assembly.task(event)
-        elif isinstance(event, QueryProgress):
-            batch = assembly.close(event.progress)
-            if batch is not None:
-                yield batch
-        elif isinstance(event, JobStart):
-            assembly.job(event)
-        elif isinstance(event, StageCompleted):
-            assembly.stage_over(event)
-        elif isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
-            if event.plan is not None:
-                assembly.plans[event.execution_id] = _Plan(event.plan)
-        elif isinstance(event, SQLExecutionEnd):
-            assembly.plans.pop(event.execution_id, None)
-        elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
-            assembly.cluster(event)
+    return Batches(events)
+
+
+class Batches(Iterator[MicroBatch]):
+    """The batches, to be gone through once, and what is missing from them so far."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._assembly = _Assembly()
+        self._batches = self._read(events)
+
+    def __iter__(self) -> Iterator[MicroBatch]:
+        return self._batches
+
+    def __next__(self) -> MicroBatch:
+        return next(self._batches)
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What is missing; complete once all batches have been taken."""
+        return self._assembly.missing.gaps()
+
+    def _read(self, events: Iterable[Event]) -> Iterator[MicroBatch]:
+        assembly = self._assembly
+        for event in events:
+            if isinstance(event, TaskEnd):
+                assembly.task(event)
+            elif isinstance(event, QueryProgress):
+                batch = assembly.close(event.progress)
+                if batch is not None:
+                    yield batch
+            elif isinstance(event, JobStart):
+                assembly.job(event)
+            elif isinstance(event, StageCompleted):
+                assembly.stage_over(event)
+            else:
+                assembly.note(event)
+        assembly.end()
 
 
 class _Plan:
     """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
 
-    def __init__(self, root: PlanNode) -> None:
+    def __init__(self, root: PlanNode | None = None) -> None:
         self._root = root
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        return fragments(self._root)
+        return () if self._root is None else fragments(self._root)
+
+
+_NO_PLAN = _Plan()
+
+
+class _Missing:
+    """How much of what is missing."""
+
+    def __init__(self) -> None:
+        self.reports = self.tasks_of_batches = self.implausible_reports = self.implausible_tasks = 0
+        self.tasks = self.stages_with_missing_tasks = self.names = self.rows = 0
+
+    def look_at(self, stages: Iterable[RanStage]) -> None:
+        """Count what the stages of a batch that is closed lack."""
+        for stage in stages:
+            if stage.tasks:
+                lacking = max(0, min(stage.planned, _MOST) - len(stage.tasks))
+                self.tasks += lacking
+                self.stages_with_missing_tasks += lacking > 0
+                self.names += stage.fragment is None
+                self.rows += stage.fragment is not None and not stage.over
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """Those that there are, the gravest first."""
+        found: tuple[Gap, ...] = (
+            BatchesUnreported(self.reports),
+            BatchesWithoutTasks(self.tasks_of_batches),
+            BatchesImplausible(self.implausible_reports),
+            TasksImplausible(self.implausible_tasks),
+            TasksMissing(self.tasks, self.stages_with_missing_tasks),
+            StagesUnnamed(self.names),
+            RowsUnknown(self.rows),
+        )
+        return tuple(gap for gap in found if gap.count)
 
 
 class _Assembly:
-    """What is known of batches that are under way. Forgets a batch once it is closed."""
+    """What is known of batches that are under way. Forgets a batch once it is closed, or when it never will be."""
 
     def __init__(self) -> None:
         self.plans: dict[int, _Plan] = {}
         self.stages: dict[int, RanStage] = {}
-        self.execution: dict[int, int] = {}
-        """Stage -> the SQL execution whose plan it carries out a part of."""
-        self.batches: dict[_Key, list[int]] = {}
+        self.runs: dict[str, dict[int, list[int]]] = {}
+        """Run -> batch -> its stages; each in order of first appearance."""
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
+        self.missing = _Missing()
+
+    def note(self, event: Event) -> None:
+        """Take what is neither of a task, a stage or a job nor a report."""
+        if isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
+            if event.plan is not None:
+                self.plans[event.execution_id] = _Plan(event.plan)
+                if len(self.plans) > _MOST_PLANS:
+                    del self.plans[next(iter(self.plans))]
+        elif isinstance(event, SQLExecutionEnd):
+            self.plans.pop(event.execution_id, None)
+        elif isinstance(event, QueryTerminated):
+            self._forget(event.run_id)
+        elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
+            self.cluster(event)
 
     def cluster(self, event: EnvironmentUpdate | ExecutorAdded | ExecutorRemoved) -> None:
         """Note executors that come and go, and how many tasks each takes."""
         if isinstance(event, EnvironmentUpdate):
-            cores = event.spark_properties.get("spark.task.cpus", "1")
-            self.cores_per_task = max(1, int(cores)) if cores.isdecimal() else 1
+            self.cores_per_task = max(1, _whole(event.spark_properties.get("spark.task.cpus", "1")))
         elif isinstance(event, ExecutorAdded):
-            slots = event.info.cores // self.cores_per_task
+            slots = max(0, event.info.cores // self.cores_per_task)
             self.executors[event.id] = Executor(event.id, event.info.host, slots)
         else:
             self.executors.pop(event.id, None)
@@ -101,15 +185,40 @@ class _Assembly:
         properties = event.properties
         if properties is None or properties.batch_id is None or properties.group_id is None:
             return
-        if not properties.batch_id.isdecimal():
+        number, execution, root = map(
+            _whole, (properties.batch_id, properties.execution_id or "", properties.root_execution_id or "")
+        )
+        if number < 0:
             return
-        execution = properties.execution_id or ""
-        of_batch = self.batches.setdefault((properties.group_id, int(properties.batch_id)), [])
+        of_batch = self._stages_of(properties.group_id, number)
         for plan in event.stages:
             if plan.id not in self.stages:
-                self.stages[plan.id] = RanStage(plan.id, plan.parents)
-                self.execution[plan.id] = int(execution) if execution.isdecimal() else -1
+                self.stages[plan.id] = RanStage(plan.id, plan.parents, execution, plan.tasks, root)
                 of_batch.append(plan.id)
+
+    def _stages_of(self, run: str, number: int) -> list[int]:
+        """The stages of a batch, known or new; for a new one, the oldest that nobody will close are let go."""
+        if run not in self.runs and len(self.runs) >= _MOST_RUNS:
+            self._forget(next(iter(self.runs)))
+        batches = self.runs.setdefault(run, {})
+        if number not in batches and len(batches) >= _MOST_OF_A_RUN:
+            self._let_go(batches.pop(next(iter(batches))))
+        return batches.setdefault(number, [])
+
+    def _forget(self, run: str) -> None:
+        """A run that is over, and whatever of it has not been reported."""
+        for stages in self.runs.pop(run, {}).values():
+            self._let_go(stages)
+
+    def _let_go(self, stages: Iterable[int]) -> None:
+        """Stages of a batch that has no report; of a batch of which no task ended, nothing is missing."""
+        gone = [self.stages.pop(id) for id in stages]
+        self.missing.reports += any(stage.tasks or stage.lost for stage in gone)
+
+    def end(self) -> None:
+        """There are no more events: what is still open stays so."""
+        for run in list(self.runs):
+            self._forget(run)
 
     def task(self, event: TaskEnd) -> None:
         """Count the first successful attempt of each partition; the others only as lost."""
@@ -122,8 +231,8 @@ class _Assembly:
             stage.lost += 1
             return
         if stage.fragment is None:
-            stage.fragment = self._fragment_of(event)
-        stage.tasks[partition] = TaskRow(
+            stage.fragment = self._fragment_of(stage, event)
+        row = TaskRow(
             partition,
             info.executor,
             info.launch_time,
@@ -138,30 +247,72 @@ class _Assembly:
             metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
+        _, _, *figures = row
+        if 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST:  # once a task: no function for it
+            stage.tasks[partition] = row
+        else:
+            self.missing.implausible_tasks += 1
 
-    def _fragment_of(self, event: TaskEnd) -> Fragment | None:
-        """The fragment most of whose accumulators this task updated."""
-        plan = self.plans.get(self.execution[event.stage_id])
-        if plan is None:
-            return None
+    def _fragment_of(self, stage: RanStage, event: TaskEnd) -> Fragment | None:
+        """What a task says that its stage carries out.
+
+        That is a part of its own plan, or of the batch's, or one of the batch's and then one of its own.
+        """
         updated = updated_accumulators(event.info.accumulables)
-        best, most = None, 0
-        for fragment in plan.fragments:
-            common = len(updated & fragment.accumulators)
-            if common > most:
-                best, most = fragment, common
-        return best
+        found = _with_most(updated, self.plans.get(stage.execution, _NO_PLAN))
+        if found is not None and not found.continues:
+            return found
+        before = _with_most(updated, self.plans.get(stage.root, _NO_PLAN)) if stage.root != stage.execution else None
+        if found is None or before is None:
+            return found or before
+        return continued(before, found)
 
     def stage_over(self, event: StageCompleted) -> None:
         """Take the rows that the plan nodes of a stage put out."""
         stage = self.stages.get(event.stage.id)
-        if stage is not None and stage.fragment is not None:
+        if stage is None:
+            return
+        stage.over = True
+        if stage.fragment is not None:
             ids = [node.accumulator for node in stage.fragment.rows]
             stage.rows = accumulator_totals(event.stage.accumulables, ids)
 
     def close(self, progress: Progress) -> MicroBatch | None:
         """The batch this report is about, if anything ran for it; what is known of it is forgotten."""
-        ids = self.batches.pop((progress.run_id, progress.batch_id), ())
-        for id in ids:
-            self.execution.pop(id)
-        return micro_batch(progress, [self.stages.pop(id) for id in ids], self.executors.values())
+        batches = self.runs.get(progress.run_id, {})
+        stages = [self.stages.pop(id) for id in batches.pop(progress.batch_id, ())]
+        if not batches:
+            self.runs.pop(progress.run_id, None)
+        if not _believable((progress.input_rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
+            self.missing.implausible_reports += 1
+            return None
+        self.missing.look_at(stages)
+        batch = micro_batch(progress, stages, self.executors.values())
+        self.missing.tasks_of_batches += batch is None and progress.input_rows > 0
+        return batch
+
+
+def _with_most(updated: frozenset[int], plan: _Plan) -> Fragment | None:
+    """The fragment most of whose accumulators a task updated; of two with as many, the one that has no more.
+
+    The second rule is for caches: a task that only reads one updates as much of "fill and read" as of "read".
+    """
+    best, most = None, (0, 0)
+    for fragment in plan.fragments:
+        common = len(updated & fragment.accumulators)
+        if common and (common, -len(fragment.accumulators)) > most:
+            best, most = fragment, (common, -len(fragment.accumulators))
+    return best
+
+
+def _believable(figures: Iterable[int]) -> bool:
+    return all(0 <= figure <= _MOST for figure in figures)
+
+
+def _whole(text: str) -> int:
+    """The number that is written there; -1 for what is none, or none that a counter could have reached.
+
+    >>> _whole("12"), _whole(""), _whole("-3"), _whole("9" * 5000)
+    (12, -1, -1, -1)
+    """
+    return int(text) if text.isdecimal() and len(text) < 19 else -1
