@@ -44,6 +44,10 @@ def task(stage, partition=0, *, records=10, written=0, reason="Success", run=100
     return TaskEnd(stage, about, reason=TaskEndReason(reason), metrics=metrics)
 
 
+def planned(execution, plan):
+    return SQLExecutionStart(execution, plan=Raw(msgspec.json.encode(plan)))
+
+
 def stage_over(stage, *, totals):
     accumulables = msgspec.json.encode([{"ID": id, "Name": "x", "Value": str(n)} for id, n in totals])
     return StageCompleted(StageRun(stage, accumulables=Raw(accumulables)))
@@ -126,7 +130,7 @@ def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
         (exchange,),
     )
     events = [
-        SQLExecutionStart(0, plan=count),
+        planned(0, count),
         job(0, (7, []), (8, [7])),
         task(7, records=0, written=9, updates=[(11, 10), (12, 200), (13, 9)]),
         task(7, 1, records=0, written=8, updates=[(11, 20), (12, 400), (13, 8)]),
@@ -157,7 +161,7 @@ def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text(
     events = [
         EnvironmentUpdate({"spark.task.cpus": "2"}), ExecutorAdded("0", info=ExecutorInfo("h", 8)),
         ExecutorAdded("1", info=ExecutorInfo("h", 8)), ExecutorRemoved("0"),
-        SQLExecutionStart(0, plan=save), job(0, (7, []), (8, [7])), task(7, updates=[(11, 4), (13, 4)]),
+        planned(0, save), job(0, (7, []), (8, [7])), task(7, updates=[(11, 4), (13, 4)]),
         task(8, updates=[(16, 4)]), QueryProgress(progress),
     ]  # fmt: skip
     (batch,) = read_batches(events)

@@ -9,12 +9,15 @@ the stage's end, which has the totals: once a stage instead of once a task.
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from msgspec import Raw
+
 from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
-from headgate.formats.eventlog.plans import Fragment, fragments
-from headgate.formats.eventlog.sql import PlanNode, SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.plan_templates import PlanTemplates
+from headgate.formats.eventlog.plans import Fragment
+from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -54,8 +57,8 @@ def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
         elif isinstance(event, StageCompleted):
             assembly.stage_over(event)
         elif isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
-            if event.plan is not None:
-                assembly.plans[event.execution_id] = _Plan(event.plan)
+            if bytes(event.plan):
+                assembly.plans[event.execution_id] = _Plan(event.plan, assembly.templates)
         elif isinstance(event, SQLExecutionEnd):
             assembly.plans.pop(event.execution_id, None)
         elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
@@ -65,12 +68,13 @@ def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
 class _Plan:
     """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
 
-    def __init__(self, root: PlanNode) -> None:
-        self._root = root
+    def __init__(self, text: Raw, templates: PlanTemplates) -> None:
+        self._text = text
+        self._templates = templates
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        return fragments(self._root)
+        return self._templates.fragments(self._text)
 
 
 class _Assembly:
@@ -78,6 +82,7 @@ class _Assembly:
 
     def __init__(self) -> None:
         self.plans: dict[int, _Plan] = {}
+        self.templates = PlanTemplates()
         self.stages: dict[int, RanStage] = {}
         self.execution: dict[int, int] = {}
         """Stage -> the SQL execution whose plan it carries out a part of."""

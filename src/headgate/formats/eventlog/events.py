@@ -20,7 +20,6 @@ from headgate.formats.eventlog.application import (
 from headgate.formats.eventlog.jobs import JobEnd, JobStart, StageCompleted, StageSubmitted
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
-    ExecutionStarts,
     SQLAdaptiveExecutionUpdate,
     SQLExecutionEnd,
     SQLExecutionStart,
@@ -100,7 +99,5 @@ def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Decode]:
 def _decoder(kind: type[Event]) -> Decode:
     if kind is TaskEnd:
         return decode_task_end
-    if kind is SQLExecutionStart:
-        return ExecutionStarts()
     decode = msgspec.json.Decoder(kind, strict=kind not in _LAX).decode
     return lambda data, start, end: decode(data[start:end])

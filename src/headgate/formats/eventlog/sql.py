@@ -2,13 +2,12 @@
 
 Adaptive execution replaces the plan while it runs; the last one said is the one that ran.
 
-A streaming query says each plan twice, for the execution of the batch and for the one inside it that does the work. It
-is decoded once: see `ExecutionStarts`.
+A streaming query says each plan twice, for the execution of the batch and for the one inside it that does the work, and
+nearly the same in every batch. So a plan stays the bytes of its JSON until somebody asks with `read_plan`.
 """
 
 import msgspec
 from msgspec import Raw, field
-from msgspec.structs import force_setattr
 
 
 class PlanMetric(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -38,7 +37,7 @@ class SQLExecutionStart(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     root_execution_id: int | None = None
     description: str | None = None
     physical_plan_description: Raw = Raw()
-    plan: PlanNode | None = field(name="sparkPlanInfo", default=None)
+    plan: Raw = field(name="sparkPlanInfo", default=Raw())
     time: int = 0
 
 
@@ -46,7 +45,7 @@ class SQLAdaptiveExecutionUpdate(msgspec.Struct, frozen=True, gc=False, rename="
     """Adaptive execution changed the plan."""
 
     execution_id: int
-    plan: PlanNode | None = field(name="sparkPlanInfo", default=None)
+    plan: Raw = field(name="sparkPlanInfo", default=Raw())
 
 
 class SQLExecutionEnd(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -64,44 +63,16 @@ class DriverAccumUpdates(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     updates: tuple[tuple[int, int], ...] = field(name="accumUpdates", default=())
 
 
-# Where Spark puts the plan. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
-_BEFORE = b'"sparkPlanInfo":'
-_AFTER = b',"time":'
-_EXECUTION_START = msgspec.json.Decoder(SQLExecutionStart)
-_PLAN = msgspec.json.Decoder(PlanNode)
+_PLAN = msgspec.json.Decoder(PlanNode | None)
 
 
-class ExecutionStarts:
-    """Decodes the starts of executions, and a plan that is the same text as the one before not again."""
+def read_plan(plan: Raw) -> PlanNode | None:
+    """The plan in these bytes; None where there is none, or what is there is no plan.
 
-    def __init__(self) -> None:
-        self._text = b""
-        self._plan = PlanNode()
-
-    def __call__(self, data: bytes, start: int, end: int) -> SQLExecutionStart:
-        """The event in these bytes.
-
-        >>> line = b'{"executionId":4,"sparkPlanInfo":{"nodeName":"Project"},"time":7}'
-        >>> decode = ExecutionStarts()
-        >>> first, second = decode(line, 0, len(line)), decode(line.replace(b"4", b"5"), 0, len(line))
-        >>> second.execution_id, second.plan.node_name, second.plan is first.plan
-        (5, 'Project', True)
-        """
-        opening = data.find(_BEFORE, start, end) + len(_BEFORE)
-        closing = data.rfind(_AFTER, opening, end) if opening >= len(_BEFORE) else -1
-        if closing < 0:
-            return _EXECUTION_START.decode(data[start:end])
-        try:
-            event = _EXECUTION_START.decode(data[start:opening] + b"{}" + data[closing:end])
-            plan = self._decoded(data[opening:closing])
-        except msgspec.MsgspecError:
-            return _EXECUTION_START.decode(data[start:end])
-        if event.plan is None:  # the key is that of something else: the plan's own would have got the empty node
-            return _EXECUTION_START.decode(data[start:end])
-        force_setattr(event, "plan", plan)
-        return event
-
-    def _decoded(self, text: bytes) -> PlanNode:
-        if text != self._text:
-            self._plan, self._text = _PLAN.decode(text), text
-        return self._plan
+    >>> read_plan(Raw(b'{"nodeName":"Project","children":[]}')).node_name, read_plan(Raw(b'["?"]')), read_plan(Raw())
+    ('Project', None, None)
+    """
+    try:
+        return _PLAN.decode(plan) if bytes(plan) else None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
