@@ -7,6 +7,7 @@ fragments belong together (the event log by accumulators, the live probe by stag
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -179,12 +180,15 @@ def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, s
 
 
 def _columns(flow: Dataflow, stages: dict[str, RanStage]) -> Tasks:
-    rows = [
-        (position, *stages[id].tasks[partition])
-        for position, id in enumerate(flow.ids)
-        for partition in sorted(stages[id].tasks)
-    ]
-    operator, partition, executor, *measured = zip(*rows, strict=True)
-    # One array for all of them: in a small batch, making arrays takes longer than filling them.
-    columns = read_only(np.array((partition, *measured), np.int64))
+    operator: list[int] = []
+    rows: list[TaskRow] = []
+    for position, id in enumerate(flow.ids):
+        tasks = stages[id].tasks
+        operator += [position] * len(tasks)
+        rows += [tasks[partition] for partition in sorted(tasks)]
+    partition, executor, *measured = zip(*rows, strict=True)
+    # One array for all of them: in a small batch, making arrays takes longer than filling them. From one flat sequence,
+    # because numpy looks at nested ones twice.
+    figures = np.fromiter(chain(partition, *measured), np.int64, len(rows) * (1 + len(measured)))
+    columns = read_only(figures.reshape(-1, len(rows)))
     return Tasks(read_only(np.array(operator, np.int32)), columns[0], executor, *columns[1:])
