@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import Raw
 
 from headgate.formats.eventlog.plans import Fragment
@@ -60,7 +61,8 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         return None
     names = _names(ran)
     by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
-    flow = _dataflow(
+    by_name = dict(zip(names, ran, strict=True))
+    flow, operator = _dataflow(
         tuple([Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)]),
         tuple([Edge(up, name) for stage, name in zip(ran, names, strict=True) for up in _feeders(stage, by_stage)]),
     )
@@ -75,7 +77,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         progress.input_rows,
         flow,
         frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.stateful),
-        _columns(flow, {by_stage[stage.id]: stage for stage in ran}),
+        _columns(operator, [by_name[name] for name in flow.ids]),
         {by_stage[stage.id]: _node_outputs(stage) for stage in ran},
         sum(stage.lost for stage in ran),
         tuple(_sources(progress)),
@@ -86,8 +88,10 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
 
 # Batch after batch has the same dataflow, and to check and order it is much of the work on a small batch.
 @lru_cache(maxsize=64)
-def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> Dataflow:
-    return Dataflow(operators, edges)
+def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> tuple[Dataflow, npt.NDArray[np.int32]]:
+    """The dataflow, and the column that says of each instance which operator's it is."""
+    flow = Dataflow(operators, edges)
+    return flow, read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances))
 
 
 def _milliseconds(timestamp: str) -> int:
@@ -179,16 +183,11 @@ def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, s
         )
 
 
-def _columns(flow: Dataflow, stages: dict[str, RanStage]) -> Tasks:
-    operator: list[int] = []
-    rows: list[TaskRow] = []
-    for position, id in enumerate(flow.ids):
-        tasks = stages[id].tasks
-        operator += [position] * len(tasks)
-        rows += [tasks[partition] for partition in sorted(tasks)]
+def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks:
+    rows = [stage.tasks[partition] for stage in stages for partition in sorted(stage.tasks)]
     partition, executor, *measured = zip(*rows, strict=True)
     # One array for all of them: in a small batch, making arrays takes longer than filling them. From one flat sequence,
     # because numpy looks at nested ones twice.
     figures = np.fromiter(chain(partition, *measured), np.int64, len(rows) * (1 + len(measured)))
     columns = read_only(figures.reshape(-1, len(rows)))
-    return Tasks(read_only(np.array(operator, np.int32)), columns[0], executor, *columns[1:])
+    return Tasks(operator, columns[0], executor, *columns[1:])
