@@ -37,7 +37,7 @@ bench-capacity: $(READY) ## predicted batch times on 2, 4 and 8 executors, and t
 	$(BIN)/python benchmarks/capacity.py
 
 bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
-	$(BIN)/python benchmarks/eventlog.py
+	$(BIN)/python benchmarks/eventlog.py --once 2000
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -45,6 +45,10 @@ def task(stage, partition=0, *, records=10, written=0, reason="Success", run=100
     return TaskEnd(stage, about, reason=TaskEndReason(reason), metrics=metrics)
 
 
+def planned(execution, plan):
+    return SQLExecutionStart(execution, plan=Raw(msgspec.json.encode(plan)))
+
+
 def stage_over(stage, *, totals):
     accumulables = msgspec.json.encode([{"ID": id, "Name": "x", "Value": str(n)} for id, n in totals])
     return StageCompleted(StageRun(stage, accumulables=Raw(accumulables)))
@@ -105,7 +109,7 @@ def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():
     scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
     failed = StageCompleted(StageRun(1, failure_reason="FetchFailed"))
     events = [
-        SQLExecutionStart(0, plan=scan), job(0, (0, []), (1, [0])),
+        planned(0, scan), job(0, (0, []), (1, [0])),
         task(0, 0, written=4, updates=[(11, 10)]), task(0, 1, written=5, updates=[(11, 10)]),
         stage_over(0, totals=[(11, 20)]), task(1, 0, records=4), task(1, 1, records=0, reason="FetchFailed"), failed,
         msgspec.structs.replace(task(0, 1, written=5, updates=[(11, 10)]), stage_attempt=1),
@@ -136,7 +140,7 @@ def test_before_spark_43_an_action_of_foreach_batch_goes_on_where_the_plan_of_th
     progress = report().progress
     progress = msgspec.structs.replace(progress, state_operators=(StateOperator("dedupe", 9),))
     events = [
-        SQLExecutionStart(0, plan=batch_plan), SQLExecutionStart(1, plan=action),
+        planned(0, batch_plan), planned(1, action),
         job(0, (0, []), (1, [0]), execution=1, root=0),
         task(0, updates=[(1, 20), (2, 20)]), task(1, updates=[(3, 9), (4, 9), (5, 4), (6, 4)]),
         stage_over(1, totals=[(3, 9), (4, 9), (5, 4)]),
@@ -161,7 +165,7 @@ def test_two_actions_with_the_same_plan_do_not_feed_one_another():
         event
         for n in (0, 10)
         for event in (
-            SQLExecutionStart(n, plan=count), job(n, (n, []), execution=n), task(n, updates=[(2, 1)]),
+            planned(n, count), job(n, (n, []), execution=n), task(n, updates=[(2, 1)]),
             job(n + 1, (n + 1, []), (n + 2, [n + 1]), execution=n), task(n + 2, updates=[(3, 1)]),
         )
     ]  # fmt: skip
@@ -208,7 +212,7 @@ def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
         (exchange,),
     )
     events = [
-        SQLExecutionStart(0, plan=count),
+        planned(0, count),
         job(0, (7, []), (8, [7])),
         task(7, records=0, written=9, updates=[(11, 10), (12, 200), (13, 9)]),
         task(7, 1, records=0, written=8, updates=[(11, 20), (12, 400), (13, 8)]),
@@ -239,7 +243,7 @@ def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text(
     events = [
         EnvironmentUpdate({"spark.task.cpus": "2"}), ExecutorAdded("0", info=ExecutorInfo("h", 8)),
         ExecutorAdded("1", info=ExecutorInfo("h", 8)), ExecutorRemoved("0"),
-        SQLExecutionStart(0, plan=save), job(0, (7, []), (8, [7])), task(7, updates=[(11, 4), (13, 4)]),
+        planned(0, save), job(0, (7, []), (8, [7])), task(7, updates=[(11, 4), (13, 4)]),
         task(8, updates=[(16, 4)]), QueryProgress(progress),
     ]  # fmt: skip
     (batch,) = read_batches(events)

@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import Raw
 
 from headgate.formats.eventlog.plans import Fragment
@@ -70,7 +72,8 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         return None
     names = _names(ran)
     by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
-    flow = _dataflow(
+    by_name = dict(zip(names, ran, strict=True))
+    flow, operator = _dataflow(
         tuple([Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)]),
         tuple([Edge(by_stage[up], by_stage[stage.id]) for stage in ran for up in _feeders(stage, ran)]),
     )
@@ -85,7 +88,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         progress.input_rows,
         flow,
         frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.stateful),
-        _columns(flow, {by_stage[stage.id]: stage for stage in ran}),
+        _columns(operator, [by_name[name] for name in flow.ids]),
         {by_stage[stage.id]: _node_outputs(stage) for stage in ran},
         sum(stage.lost for stage in ran),
         tuple(_sources(progress)),
@@ -98,8 +101,10 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
 
 # Batch after batch has the same dataflow, and to check and order it is much of the work on a small batch.
 @lru_cache(maxsize=64)
-def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> Dataflow:
-    return Dataflow(operators, edges)
+def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> tuple[Dataflow, npt.NDArray[np.int32]]:
+    """The dataflow, and the column that says of each instance which operator's it is."""
+    flow = Dataflow(operators, edges)
+    return flow, read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances))
 
 
 def _milliseconds(timestamp: str) -> int:
@@ -218,13 +223,11 @@ def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, s
         )
 
 
-def _columns(flow: Dataflow, stages: dict[str, RanStage]) -> Tasks:
-    rows = [
-        (position, *stages[id].tasks[partition])
-        for position, id in enumerate(flow.ids)
-        for partition in sorted(stages[id].tasks)
-    ]
-    operator, partition, executor, *measured = zip(*rows, strict=True)
-    # One array for all of them: in a small batch, making arrays takes longer than filling them.
-    columns = read_only(np.array((partition, *measured), np.int64))
-    return Tasks(read_only(np.array(operator, np.int32)), columns[0], executor, *columns[1:])
+def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks:
+    rows = [stage.tasks[partition] for stage in stages for partition in sorted(stage.tasks)]
+    partition, executor, *measured = zip(*rows, strict=True)
+    # One array for all of them: in a small batch, making arrays takes longer than filling them. From one flat sequence,
+    # because numpy looks at nested ones twice.
+    figures = np.fromiter(chain(partition, *measured), np.int64, len(rows) * (1 + len(measured)))
+    columns = read_only(figures.reshape(-1, len(rows)))
+    return Tasks(operator, columns[0], executor, *columns[1:])

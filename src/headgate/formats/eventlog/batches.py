@@ -12,6 +12,8 @@ kept is a few batches of each of some runs, and some plans, however long the log
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from msgspec import Raw
+
 from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
@@ -26,8 +28,9 @@ from headgate.formats.eventlog.gaps import (
     TasksMissing,
 )
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
-from headgate.formats.eventlog.plans import Fragment, continued, fragments
-from headgate.formats.eventlog.sql import PlanNode, SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.plan_templates import PlanTemplates
+from headgate.formats.eventlog.plans import Fragment, continued
+from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -102,15 +105,16 @@ class Batches(Iterator[MicroBatch]):
 class _Plan:
     """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
 
-    def __init__(self, root: PlanNode | None = None) -> None:
-        self._root = root
+    def __init__(self, text: Raw, templates: PlanTemplates) -> None:
+        self._text = text
+        self._templates = templates
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        return () if self._root is None else fragments(self._root)
+        return self._templates.fragments(self._text)
 
 
-_NO_PLAN = _Plan()
+_NO_PLAN = _Plan(Raw(), PlanTemplates())
 
 
 class _Missing:
@@ -149,6 +153,7 @@ class _Assembly:
 
     def __init__(self) -> None:
         self.plans: dict[int, _Plan] = {}
+        self.templates = PlanTemplates()
         self.stages: dict[int, RanStage] = {}
         self.runs: dict[str, dict[int, list[int]]] = {}
         """Run -> batch -> its stages; each in order of first appearance."""
@@ -159,8 +164,8 @@ class _Assembly:
     def note(self, event: Event) -> None:
         """Take what is neither of a task, a stage or a job nor a report."""
         if isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
-            if event.plan is not None:
-                self.plans[event.execution_id] = _Plan(event.plan)
+            if bytes(event.plan):
+                self.plans[event.execution_id] = _Plan(event.plan, self.templates)
                 if len(self.plans) > _MOST_PLANS:
                     del self.plans[next(iter(self.plans))]
         elif isinstance(event, SQLExecutionEnd):

@@ -20,10 +20,10 @@ from headgate.formats.eventlog.application import (
 from headgate.formats.eventlog.jobs import JobEnd, JobStart, StageCompleted, StageSubmitted
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
-    ExecutionStarts,
     SQLAdaptiveExecutionUpdate,
     SQLExecutionEnd,
     SQLExecutionStart,
+    decode_execution_start,
 )
 from headgate.formats.eventlog.streaming import QueryIdle, QueryProgress, QueryStarted, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd, decode_task_end
@@ -86,6 +86,12 @@ _LAX: frozenset[type[Event]] = frozenset({QueryProgress})
 Decode: TypeAlias = Callable[[bytes, int, int], Event]
 """Bytes, where the event begins in them and where it ends -> the event."""
 
+# Events with a large part that nobody needs all of, which is cut out as bytes before the rest is decoded.
+_CUT: dict[type[Event], Decode] = {
+    TaskEnd: decode_task_end,
+    SQLExecutionStart: decode_execution_start,
+}
+
 
 def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Decode]:
     """For each type, the name that stands in the log and what turns such a line into the event.
@@ -98,9 +104,7 @@ def decoders(wanted: Iterable[type[Event]]) -> dict[bytes, Decode]:
 
 
 def _decoder(kind: type[Event]) -> Decode:
-    if kind is TaskEnd:
-        return decode_task_end
-    if kind is SQLExecutionStart:
-        return ExecutionStarts()
+    if kind in _CUT:
+        return _CUT[kind]
     decode = msgspec.json.Decoder(kind, strict=kind not in _LAX).decode
     return lambda data, start, end: decode(data[start:end])

@@ -1,20 +1,10 @@
 """Events of jobs and their stages. A micro-batch is one job or several; its batch id is in the job's properties.
 
-A stage is described in full when its job starts: later events only say when it ran. So the RDDs, which name the plan
-nodes a stage carries out, are read from the job's start alone.
+Which part of the plan a stage carries out is known by what its tasks count, so its RDDs are skipped unread.
 """
 
 import msgspec
 from msgspec import Raw, field
-
-
-class RddInfo(msgspec.Struct, frozen=True, gc=False):
-    """One RDD of a stage; `scope` is JSON text with the id and name of the plan node it came from."""
-
-    id: int = field(name="RDD ID")
-    name: str = field(name="Name", default="")
-    scope: str | None = field(name="Scope", default=None)
-    parents: tuple[int, ...] = field(name="Parent IDs", default=())
 
 
 class StagePlan(msgspec.Struct, frozen=True, gc=False):
@@ -25,7 +15,6 @@ class StagePlan(msgspec.Struct, frozen=True, gc=False):
     name: str = field(name="Stage Name", default="")
     tasks: int = field(name="Number of Tasks", default=0)
     parents: tuple[int, ...] = field(name="Parent IDs", default=())
-    rdds: tuple[RddInfo, ...] = field(name="RDD Info", default=())
 
 
 class JobProperties(msgspec.Struct, frozen=True, gc=False):

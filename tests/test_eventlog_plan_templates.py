@@ -1,0 +1,171 @@
+"""Templates of plans give what cutting the plan gives, whatever its numbers."""
+
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from eventlogs import DATA
+from headgate.formats.eventlog import plan_templates
+from headgate.formats.eventlog.events import SQLAdaptiveExecutionUpdate, SQLExecutionStart
+from headgate.formats.eventlog.plan_templates import PlanTemplates
+from headgate.formats.eventlog.plans import fragments
+from headgate.formats.eventlog.reader import read_events
+from headgate.formats.eventlog.sql import PlanMetric, PlanNode, read_plan
+
+LOGS = sorted(path for path in DATA.iterdir() if path.suffix == ".zstd")
+
+
+def plans(log):
+    events = read_events(str(log), wanted={SQLExecutionStart, SQLAdaptiveExecutionUpdate})
+    return [bytes(event.plan) for event in events]
+
+
+def the_long_way(text):
+    plan = read_plan(Raw(text))
+    return fragments(plan) if plan else ()
+
+
+def other_ids(text, shift):
+    """The same plan with other accumulators, of as many digits."""
+
+    def shifted(found):
+        low = 10 ** (len(found[1]) - 1)
+        return b'"accumulatorId":%d' % (low + (int(found[1]) + shift) % (9 * low))
+
+    return re.sub(rb'"accumulatorId":(\d+)', shifted, text)
+
+
+@pytest.fixture
+def cuts(monkeypatch):
+    """The texts that were cut the long way."""
+    texts = []
+
+    def counted(text, cut=plan_templates._cut):
+        texts.append(text)
+        return cut(text)
+
+    monkeypatch.setattr(plan_templates, "_cut", counted)
+    return texts
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+def test_plans_of_real_logs_are_cut_once_and_filled_in_from_then_on(log, cuts):
+    templates = PlanTemplates()
+    for text in plans(log):
+        assert templates.fragments(Raw(text)) == the_long_way(text)
+    cuts.clear()
+    for text in plans(log):
+        for shift in (0, 1, 77):
+            assert templates.fragments(Raw(other_ids(text, shift))) == the_long_way(other_ids(text, shift))
+    assert cuts == []
+
+
+def named(column, id=41):
+    rows = PlanMetric("number of output rows", id)
+    scan = PlanNode("MicroBatchScan", f"MicroBatchScan[{column}#7] (Python)", (PlanMetric("number of output rows", 9),))
+    aggregate = PlanNode("HashAggregate", f"HashAggregate(keys=[{column}#7], functions=[count(1)])", (rows,), (scan,))
+    return msgspec.json.encode(aggregate)
+
+
+def test_numbers_that_show_in_names_are_told_apart():
+    templates = PlanTemplates()
+    for column in ("key1", "key2", "key1", "key3", "keys"):
+        (fragment,) = templates.fragments(Raw(named(column)))
+        assert f"by {column}" in fragment.name
+
+
+def test_a_name_with_a_number_in_it_does_not_stand_in_the_way_of_its_template(cuts):
+    templates = PlanTemplates()
+    templates.fragments(Raw(named("key1")))
+    cuts.clear()
+    text = named("key1", 52).replace(b"#7", b"#3")
+    assert templates.fragments(Raw(text)) == the_long_way(text)
+    assert cuts == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (named("key", 41).replace(b'Id":41', b'Id" : 41'), named("key", 52).replace(b'Id":52', b'Id" : 52')),
+        (named("key", 41).replace(b"accumulatorId", rb"\u0061ccumulatorId"),
+         named("key", 52).replace(b"accumulatorId", rb"\u0061ccumulatorId")),
+        (named("key").replace(b"key", rb"k\u0041"), named("key").replace(b"key", rb"k\u0042")),
+        (named("key", 41), named("key", 52).replace(b":52", b":02")),
+        (named("key", 41).replace(b":41", b":4e1"), named("key", 41).replace(b":41", b":5e1")),
+        (named("key", 41).replace(b":41", b":-41"), named("key", 41).replace(b":41", b":-52")),
+        (b'{"metrics":[1]}', b'{"metrics":[2]}'),
+        (b"[1]", b"[2]"),
+        (b"null", b"null"),
+        (b"", b""),
+    ],
+    ids=["spaces", "key-escaped", "escaped", "zero", "exponent", "negative", "no-metric", "no-plan", "null", "empty"],
+)  # fmt: skip
+def test_a_plan_in_an_unusual_form_is_cut_the_long_way(first, second):
+    templates = PlanTemplates()
+    for text in (first, second, first):
+        assert templates.fragments(Raw(text)) == the_long_way(text)
+
+
+def test_only_the_last_few_plans_are_remembered_and_no_long_one(cuts):
+    templates = PlanTemplates(most=2)
+
+    def cut(column):
+        cuts.clear()
+        templates.fragments(Raw(named(column)))
+        return bool(cuts)
+
+    assert [cut(name) for name in ("a", "bb", "a", "ccc", "a", "bb")] == [True, True, False, True, False, True]
+    long = "x" * 300_000
+    assert [cut(long), cut(long)] == [True, True]
+
+
+NUMBERS = st.integers(0, 120)
+COLUMNS = st.builds("{}#{}{}".format, st.sampled_from(["word", "key1", "t#2", "n_10", '"q"', "é"]), NUMBERS,
+                    st.sampled_from(["", "L", "-T2000ms"]))  # fmt: skip
+TEXTS = st.one_of(
+    st.builds("HashAggregate(keys=[{}], functions=[partial_{}(1)])".format, COLUMNS, st.sampled_from(["sum", "f2"])),
+    st.builds("MicroBatchScan[{}] class org.kafka0{}.KafkaScan".format, COLUMNS, NUMBERS),
+    st.builds("MapInArrow f{}({})#{}, [x]".format, NUMBERS, COLUMNS, NUMBERS),
+    st.builds("ArrowEvalPython [slow({})#{}], [pythonUDF0#8], 200".format, COLUMNS, NUMBERS),
+    st.builds("StateStoreSave [{}], state info [ opId = {}, ver = 3 ]".format, COLUMNS, NUMBERS),
+    st.builds("Exchange hashpartitioning({}, 4), [plan_id={}]".format, COLUMNS, NUMBERS),
+    st.builds("WholeStageCodegen ({})".format, NUMBERS),
+    st.just("WriteToDataSourceV2"),
+    st.just("SortMergeJoin [a#1], [b#2], Inner"),
+)
+METRICS = st.builds(
+    PlanMetric,
+    st.sampled_from(["number of output rows", "shuffle records written", "data size", "duration"]),
+    st.integers(0, 30),
+)
+
+
+def node(text, metrics, children):
+    kind = text if text.startswith("Whole") else re.split(r"[\[( ]", text)[0]
+    return PlanNode(kind, text, tuple(metrics), tuple(children))
+
+
+NODES = st.recursive(
+    st.builds(node, TEXTS, st.lists(METRICS, max_size=4), st.just(())),
+    lambda deeper: st.builds(node, TEXTS, st.lists(METRICS, max_size=4), st.lists(deeper, min_size=1, max_size=2)),
+    max_leaves=6,
+)
+
+
+def with_other_digits(text, random, share):
+    return re.sub(rb"\d", lambda old: b"%d" % random.randint(1, 9) if random.random() < share else old[0], text)
+
+
+@given(NODES, st.lists(st.tuples(st.randoms(use_true_random=False), st.floats(0, 1)), min_size=1, max_size=4))
+def test_plans_that_differ_only_in_digits_are_cut_as_if_each_were_the_first(plan, changes):
+    templates = PlanTemplates()
+    text = msgspec.json.encode(plan)
+    assert templates.fragments(Raw(text)) == the_long_way(text)
+    for random, share in changes:
+        other = with_other_digits(text, random, share)
+        for same in (other, other_ids(other, 3)):
+            assert templates.fragments(Raw(same)) == the_long_way(same)
