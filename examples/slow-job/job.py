@@ -1,7 +1,8 @@
 """A slow streaming job, on a cluster on this machine; it leaves the event log that the docs look into.
 
 Sentences come at 30 a second, are split into 20 words each, shuffled by customer, and every word is looked up in a
-service that takes 4 ms. One customer has half of all sentences. Batches begin every 5 seconds, on 4 slots.
+service that takes 4 ms. One customer has half of all sentences. Batches of at most 150
+sentences begin every 5 seconds, on 4 slots.
 
     python examples/slow-job/job.py LOG            slow
     python examples/slow-job/job.py LOG --salted   the same, with the words of a customer spread over partitions
@@ -50,7 +51,13 @@ def run(log: Path, *, salted: bool, batches: int) -> None:
         )
         spark.dataSource.register(SentencesSource)
         reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(30)))
-        sentences = reader.option("words", "20").option("hot", "0.5").option("keys", "1000").load()
+        sentences = (
+            reader.option("words", "20")
+            .option("hot", "0.5")
+            .option("keys", "1000")
+            .option("rows_per_batch", "150")
+            .load()
+        )
         words = sentences.mapInArrow(split, "word string, customer bigint")
         keys = ["customer", "word"] if salted else ["customer"]
         found = words.repartition(8, *keys).mapInArrow(throttle(0.004, look_up), "word string, customer bigint")

@@ -185,8 +185,11 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         asked = asked * factor
         if operator.line is not None:
             fixed, per_record = max(operator.line.base.value, 0.0), max(operator.line.slope.value, 0.0)
-            if not recut:  # what the line does not explain stays with its task
-                return np.maximum(seconds + per_record * (asked - taken), 0.0)
+            if not recut:  # what the line does not explain stays with its task, in proportion
+                explained = fixed + per_record * taken
+                return seconds * np.where(
+                    explained > 0, (fixed + per_record * asked) / np.maximum(explained, 1e-9), 1.0
+                )
             return fixed + per_record * asked
         # Batches too alike to tell. More records take more time in proportion; fewer, or the same in more pieces, take
         # as long as now, unless the hopeful reading is asked for.

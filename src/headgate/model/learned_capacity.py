@@ -14,6 +14,7 @@ from headgate.model.schedule import ANYWHERE
 from headgate.model.warm import on_the_last_pool, warm
 
 _MOST_REPLAYS = 15
+_FIT = 0.2
 
 
 def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Capacity:
@@ -29,7 +30,7 @@ def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Cap
     slots = tuple(executor.slots for executor in last[-1].executors if executor.slots > 0)
     chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), replays)).astype(int)).tolist()
     return Capacity(
-        tuple(_operator(name, fullest, counted, last) for name in names),
+        tuple(_operator(name, fullest, counted, last, batches) for name in names),
         Pool(slots or (most_at_once(last),)),
         float(np.median([batch.input_rows for batch in last])),
         float(np.median([dispatch_seconds(batch) for batch in last])),
@@ -38,12 +39,20 @@ def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Cap
 
 
 def _operator(
-    name: str, fullest: MicroBatch, counted: Sequence[MicroBatch], last: Sequence[MicroBatch]
+    name: str,
+    fullest: MicroBatch,
+    counted: Sequence[MicroBatch],
+    last: Sequence[MicroBatch],
+    seen: Sequence[MicroBatch],
 ) -> OperatorCapacity:
     index = fullest.dataflow.index
     tasks = [_tasks_of(name, batch) for batch in last]
-    records = np.concatenate([taken for taken, _ in tasks]).astype(np.float64)
-    line = line_through(records, np.concatenate([seconds for _, seconds in tasks]))
+    line = _line(tasks)
+    if line is None:
+        # What a record costs depends little on the pool. Cold batches say least, but a query that falls behind has no
+        # others of different size; what they say must fit what the warm ones took.
+        others = (_line([_tasks_of(name, one) for one in more]) for more in (counted, seen))
+        line = next((one for one in others if one is not None and _fits(one, tasks)), None)
     feeders = tuple(index[edge.source] for edge in fullest.dataflow.edges if edge.target == name)
     return OperatorCapacity(
         name,
@@ -54,6 +63,20 @@ def _operator(
         contention(list(_slowdowns(name, counted, line))),
         int(np.median([taken.size for taken, _ in tasks if taken.size])),
     )
+
+
+def _line(tasks: Sequence[tuple[Ints, Floats]]) -> Line | None:
+    """Slot time against records, over tasks of several batches."""
+    records = np.concatenate([taken for taken, _ in tasks]).astype(np.float64)
+    return line_through(records, np.concatenate([seconds for _, seconds in tasks]))
+
+
+def _fits(line: Line, tasks: Sequence[tuple[Ints, Floats]]) -> bool:
+    """Whether a line that other tasks gave explains these, on the whole."""
+    records = float(np.mean(np.concatenate([taken for taken, _ in tasks])))
+    measured = float(np.median(np.concatenate([seconds for _, seconds in tasks])))
+    said = line.base.value + line.slope.value * records
+    return line.slope.value > 0 and line.base.value >= 0 and abs(said - measured) <= _FIT * measured
 
 
 def _tasks_of(name: str, batch: MicroBatch) -> tuple[Ints, Floats]:

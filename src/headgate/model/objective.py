@@ -59,3 +59,14 @@ class CatchUp(msgspec.Struct, frozen=True, tag="catch-up", tag_field="objective"
 
 
 Objective: TypeAlias = KeepUp | Freshness | CatchUp
+
+
+def stricter(objective: Objective, margin: float) -> Objective:
+    """The same with something to spare: what must hold before executors are given back.
+
+    >>> stricter(KeepUp(headroom=0.2), 0.1), stricter(Freshness("10s"), 0.1)
+    (KeepUp(headroom=0.32), Freshness(within=9.0))
+    """
+    if isinstance(objective, KeepUp):
+        return KeepUp(headroom=round((1 + objective.headroom) * (1 + margin) - 1, 12))
+    return type(objective)(float(objective.within) * (1 - margin))

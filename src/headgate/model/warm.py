@@ -1,7 +1,8 @@
 """Which batches say something about the next ones.
 
 The first batches of a run start JVMs and Python workers and load state; so do the first after executors came or
-went. They are left out wherever others are left.
+went. They are left out wherever others are left. Where batches are long, fewer are cold: what runs half a minute after
+a change is warm, whichever batch it is.
 """
 
 from collections.abc import Sequence
@@ -10,22 +11,46 @@ from headgate.model.microbatch import MicroBatch
 
 WARM_UP = 3
 """Batches that are not counted at the start of a run and after each change of executors."""
+WARM_AFTER = 30_000
+"""Milliseconds after which a batch counts even if it is one of those, unless it is the very first."""
 
 
 def warm(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
-    """Without the first batches of each run and each set of executors, if that leaves any."""
-    since_change = 0
-    before: tuple[object, ...] = ()
-    counted = []
+    """Without the cold batches of each run and each set of executors, if that leaves any."""
+    counted: list[MicroBatch] = []
+    stretch: list[MicroBatch] = []
     for batch in batches:
-        now = (batch.run, *(executor.id for executor in batch.executors))
-        since_change = since_change + 1 if now == before else 1
-        before = now
-        if since_change > WARM_UP:
-            counted.append(batch)
+        if stretch and not _same_pool(stretch[-1], batch):
+            counted.extend(warm_of_one_pool(stretch))
+            stretch = []
+        stretch.append(batch)
+    counted.extend(warm_of_one_pool(stretch))
     return counted or list(batches)
+
+
+def warm_of_one_pool(stretch: Sequence[MicroBatch]) -> list[MicroBatch]:
+    """The warm ones of batches of one run on the same executors; there may be none."""
+    return [
+        batch
+        for place, batch in enumerate(stretch)
+        if place >= WARM_UP or (place and batch.began - stretch[0].began >= WARM_AFTER)
+    ]
+
+
+def present_pool(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
+    """The last batches, as far back as run and executors are the same."""
+    same: list[MicroBatch] = []
+    for batch in reversed(batches):
+        if same and not _same_pool(batch, same[-1]):
+            break
+        same.append(batch)
+    return same[::-1]
 
 
 def on_the_last_pool(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
     """Those that ran on as many slots as the last one."""
     return [batch for batch in batches if batch.slots == batches[-1].slots]
+
+
+def _same_pool(one: MicroBatch, other: MicroBatch) -> bool:
+    return one.run == other.run and [e.id for e in one.executors] == [e.id for e in other.executors]
