@@ -38,6 +38,8 @@ class Fragment(NamedTuple):
     state: tuple[int, ...] = ()
     """Which of the plan's stateful nodes are in it, counted from the end of the plan: the order in which a query
     reports them."""
+    nodes: tuple[str, ...] = ()
+    """What Spark calls its plan nodes, upstream first."""
 
 
 def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
@@ -54,6 +56,7 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
             frozenset(piece.accumulators),
             tuple(_rows(piece.nodes)),
             tuple(sorted(place_of_state[id(node)] for node in piece.nodes if is_stateful(node))),
+            tuple(node.node_name for node in piece.nodes),
         )
         for name, piece in zip(names, pieces, strict=True)
     )
