@@ -13,7 +13,12 @@ from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdd
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plans import Fragment, fragments
-from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.sql import (
+    DriverAccumUpdates,
+    SQLAdaptiveExecutionUpdate,
+    SQLExecutionEnd,
+    SQLExecutionStart,
+)
 from headgate.formats.eventlog.streaming import Progress, QueryProgress
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -31,6 +36,7 @@ WANTED: frozenset[type[Event]] = frozenset(
         SQLExecutionStart,
         SQLAdaptiveExecutionUpdate,
         SQLExecutionEnd,
+        DriverAccumUpdates,
     }
 )
 """The events this needs; `read_events(path, wanted=WANTED)` skips the rest."""
@@ -55,6 +61,8 @@ def read_batches(events: Iterable[Event]) -> Iterator[MicroBatch]:
         elif isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
             if event.plan is not None:
                 assembly.plans[event.execution_id] = fragments(event.plan)
+        elif isinstance(event, DriverAccumUpdates):
+            assembly.counted_on_driver(event)
         elif isinstance(event, SQLExecutionEnd):
             assembly.plans.pop(event.execution_id, None)
         elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
@@ -69,6 +77,10 @@ class _Assembly:
         self.stages: dict[int, RanStage] = {}
         self.execution: dict[int, int] = {}
         """Stage -> the SQL execution whose plan it carries out a part of."""
+        self.totals: dict[int, int] = {}
+        """Accumulator -> what it had come to when a stage last said so."""
+        self.on_driver: dict[int, dict[int, int]] = {}
+        """Execution -> accumulator -> rows that only the driver counts: those a sink took."""
         self.batches: dict[_Key, list[int]] = {}
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
@@ -141,11 +153,28 @@ class _Assembly:
         stage = self.stages.get(event.stage.id)
         if stage is not None and stage.fragment is not None:
             ids = [node.accumulator for node in stage.fragment.rows]
-            stage.rows = accumulator_totals(event.stage.accumulables, ids)
+            for id, total in accumulator_totals(event.stage.accumulables, ids).items():
+                # A total goes on where an earlier stage left off: two actions on one batch read the same source.
+                stage.rows[id] = stage.rows.get(id, 0) + total - self.totals.get(id, 0)
+                self.totals[id] = total
+
+    def counted_on_driver(self, event: DriverAccumUpdates) -> None:
+        """Note figures of an execution under way that no task reports."""
+        if event.execution_id in self.plans:
+            counted = self.on_driver.setdefault(event.execution_id, {})
+            for accumulator, value in event.updates:
+                counted[accumulator] = counted.get(accumulator, 0) + value
 
     def close(self, progress: Progress) -> MicroBatch | None:
         """The batch this report is about, if anything ran for it; what is known of it is forgotten."""
         ids = self.batches.pop((progress.run_id, progress.batch_id), ())
-        for id in ids:
-            self.execution.pop(id)
-        return micro_batch(progress, [self.stages.pop(id) for id in ids], self.executors.values())
+        stages = [self.stages.pop(id) for id in ids]
+        executions = [self.execution.pop(id) for id in ids]
+        for stage, execution in zip(stages, executions, strict=True):
+            for node in stage.fragment.rows if stage.fragment else ():
+                self.totals.pop(node.accumulator, None)
+                if rows := self.on_driver.get(execution, {}).get(node.accumulator):
+                    stage.rows[node.accumulator] = stage.rows.get(node.accumulator, 0) + rows
+        for execution in executions:
+            self.on_driver.pop(execution, None)
+        return micro_batch(progress, stages, self.executors.values())
