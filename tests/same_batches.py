@@ -16,7 +16,7 @@ def differences(one, other, at="batch"):  # noqa: PLR0911
     if dataclasses.is_dataclass(one):
         return _each({field.name for field in dataclasses.fields(one)}, one, other, at)
     if isinstance(one, dict):
-        unlike = [f"{at}: keys {list(one)} / {list(other)}"] if list(one) != list(other) else []
+        unlike = [f"{at}: keys {sorted(one)} / {sorted(other)}"] if one.keys() != other.keys() else []
         return unlike + [d for key in one if key in other for d in differences(one[key], other[key], f"{at}[{key!r}]")]
     if isinstance(one, tuple):
         if len(one) != len(other):

@@ -81,6 +81,13 @@ class StatusStore:
         self._execution = _class(jvm, "org.apache.spark.sql.execution.ui.SQLExecutionUIData")
         self._json = _mapper(jvm)
 
+    def report(self, event: Any) -> str:
+        """The report that an event of `Reports` brings, to the letter as the event log would have it.
+
+        Its own `json` is another text: rates rounded to a digit, and none at all where they are not finite.
+        """
+        return str(self._json.writeValueAsString(event.progress()))
+
     def jobs(self, first: int) -> str:
         """All jobs from this id on."""
         return str(self._json.writeValueAsString(self._entries.view(self._job).first(first)))
@@ -133,8 +140,8 @@ class Reports:
     """Hands on each report of a query as it comes: a callback, as Spark makes it, of one thing to put in a queue.
 
     Needs: `PythonStreamingQueryListenerWrapper` of the JVM, the door that PySpark's `StreamingQueryListener` uses. That
-    one builds a report field by field, some hundred calls to the JVM each; this one hands on the JVM's object, whose
-    JSON is one call, on a thread that nobody waits for.
+    one builds a report field by field, some hundred calls to the JVM each; this one hands on the JVM's object, to be
+    written as JSON in one call, on a thread that nobody waits for.
     """
 
     def __init__(
@@ -171,11 +178,6 @@ class Reports:
         """What Py4J asks for: the interface this implements."""
 
         implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]  # noqa: RUF012 - as Py4J wants it
-
-
-def report_json(event: Any) -> str:
-    """The report in an event, as JSON. Needs: `StreamingQueryProgress.json`."""
-    return str(event.progress().json())
 
 
 def run_of(event: Any) -> str:

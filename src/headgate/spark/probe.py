@@ -24,7 +24,7 @@ from py4j.protocol import Py4JError
 from headgate.formats.eventlog.streaming import Progress
 from headgate.model.errors import one_line
 from headgate.model.microbatch import MicroBatch
-from headgate.spark.internals import Reports, StatusStore, report_json, run_of
+from headgate.spark.internals import Reports, StatusStore, run_of
 from headgate.spark.live_batches import Answer, LiveBatches
 from headgate.spark.probe_notes import BatchesNotTaken, Note, ReportUnreadable
 
@@ -125,7 +125,7 @@ class Probe:
                 if kind == "ended":
                     self._reader.forget(run_of(of))
                     continue
-                progress = _PROGRESS.decode(report_json(of))
+                progress = _PROGRESS.decode(self._store.report(of))
                 if self._query in (None, progress.id):
                     self._keep(self._settled(progress))
             except (Py4JError, msgspec.MsgspecError, OSError, RecursionError) as problem:
