@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench-decide bench-eventlog bench-capacity clean
+.PHONY: help demo test check format bench-decide bench-eventlog bench-probe bench-capacity clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -38,6 +38,9 @@ bench-capacity: $(READY) ## predicted batch times on 2, 4 and 8 executors, and t
 
 bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
 	$(BIN)/python benchmarks/eventlog.py --once 2000
+
+bench-probe: $(READY) ## what the live probe costs the query it watches, and the driver (a quarter of an hour)
+	$(BIN)/python benchmarks/probe.py
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -11,7 +11,7 @@ from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdd
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.reader import read_events
-from headgate.formats.eventlog.sql import PlanMetric, PlanNode, SQLExecutionStart
+from headgate.formats.eventlog.sql import DriverAccumUpdates, PlanMetric, PlanNode, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source, StateOperator
 from headgate.formats.eventlog.tasks import (
     ShuffleRead,
@@ -229,6 +229,34 @@ def test_a_stage_is_matched_with_its_part_of_the_plan_by_what_its_tasks_count():
     ]
     assert [(n.node, n.rows) for n in batch.nodes["count by w"]] == [("count by w", 6)]
     assert batch.tasks.records_out.tolist() == [9, 8, 0]  # a sink does not write a shuffle; its nodes say what it got
+
+
+def test_what_a_second_action_reads_is_not_added_to_what_the_first_did():
+    # Both actions of foreachBatch read one source through one accumulator, and its total goes on.
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    events = [
+        planned(1, scan), job(0, (7, []), execution=1), task(7, updates=[(11, 30)]),
+        stage_over(7, totals=[(11, 30)]),
+        planned(2, scan), job(1, (8, []), execution=2), task(8, updates=[(11, 30)]),
+        stage_over(8, totals=[(11, 60)]),
+        report(),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    assert {name: [node.rows for node in nodes] for name, nodes in batch.nodes.items()} == {
+        "scan": [30],
+        "scan part 2": [30],
+    }
+
+
+def test_rows_that_only_the_driver_counts_belong_to_the_stage_of_their_node():
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    write = PlanNode("WriteToDataSourceV2", "Write", (PlanMetric("number of output rows", 12),), (scan,))
+    events = [
+        planned(1, write), job(0, (7, []), execution=1), task(7, updates=[(11, 30)]),
+        stage_over(7, totals=[(11, 30)]), DriverAccumUpdates(1, ((12, 30), (99, 5))), report(),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("WriteToDataSourceV2", 30)]
 
 
 def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text():

@@ -1,7 +1,47 @@
 """Everything that touches a private API of Spark, each behind a function that says what it needs from Spark."""
 
+from collections.abc import Callable
+from typing import Any
+
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.model.errors import InputError
+
+# What the JSON of each type does not need to have: most of its bytes, and the time to write, send and read them.
+_NOT_WANTED = {
+    "org.apache.spark.status.api.v1.TaskData": (
+        "accumulatorUpdates attempt errorMessage executorLogs gettingResultTime host resultFetchStart schedulerDelay "
+        "speculative taskLocality"
+    ),
+    "org.apache.spark.status.api.v1.TaskMetrics": "peakExecutionMemory resultSize",
+    "org.apache.spark.status.api.v1.InputMetrics": "bytesRead",
+    "org.apache.spark.status.api.v1.OutputMetrics": "bytesWritten",
+    "org.apache.spark.status.api.v1.ShuffleReadMetrics": (
+        "localBlocksFetched localBytesRead remoteBlocksFetched remoteBytesRead remoteBytesReadToDisk "
+        "remoteReqsDuration shufflePushReadMetrics"
+    ),
+    "org.apache.spark.status.api.v1.ShuffleWriteMetrics": "bytesWritten writeTime",
+    "org.apache.spark.status.api.v1.JobData": (
+        "completionTime jobTags killedTasksSummary name numActiveStages numActiveTasks numCompletedStages "
+        "numFailedStages numSkippedStages numSkippedTasks numTasks"
+    ),
+    "org.apache.spark.status.JobDataWrapper": "skippedStages",
+    "org.apache.spark.status.api.v1.ExecutorSummary": (
+        "activeTasks addTime attributes blacklistedInStages completedTasks diskUsed excludedInStages executorLogs "
+        "failedTasks isActive isBlacklisted isExcluded maxMemory maxTasks memoryMetrics memoryUsed peakMemoryMetrics "
+        "rddBlocks removeReason removeTime resourceProfileId resources totalDuration totalGCTime totalInputBytes "
+        "totalShuffleRead totalShuffleWrite totalTasks"
+    ),
+    "org.apache.spark.sql.execution.ui.SQLExecutionUIData": (
+        "details executionStatus metrics modifiedConfigs physicalPlanDescription queryId stages submissionTime"
+    ),
+    "org.apache.spark.sql.execution.ui.SparkPlanGraph": "allNodes",
+    "org.apache.spark.sql.execution.ui.SQLPlanMetric": "metricType",
+    "org.apache.spark.ui.scope.RDDOperationNode": "barrier cached callsite name outputDeterministicLevel",
+    "org.apache.spark.status.RDDOperationGraphWrapper": "edges outgoingEdges",
+}
+_MOST_TASKS = 2**31 - 1
 
 
 def registered_executors(spark: SparkSession) -> int:
@@ -32,3 +72,140 @@ def place_bin(
     nobody = jvm.org.apache.spark.api.python.PythonUtils.toSeq(jvm.java.util.ArrayList())  # type: ignore[union-attr]
     manager = spark._jsparkSession.sessionState().streamingQueryManager()
     manager.stateStoreCoordinator().reportActiveInstance(provider, host, executor, nobody)
+
+
+def driver_jvm(spark: Any) -> Any:
+    """The driver's JVM. Needs: a classic session, whose driver is this process; Spark Connect has none."""
+    if getattr(spark, "_jsparkSession", None) is None or getattr(spark, "_jsc", None) is None:
+        raise InputError(
+            "this session has no driver in this process (Spark Connect, or stopped); run the probe where the driver "
+            "is, or read the event log instead"
+        )
+    return spark._jvm
+
+
+class StatusStore:
+    """What the driver knows of its own jobs, tasks and plans: the data behind Spark's web UI, there without it too.
+
+    Needs: `SparkContext.statusStore` and `SharedState.statusStore` of the JVM, and the Jackson that Spark brings along.
+    Every answer is JSON, written by the JVM in one call however long it is. Keys it does not have are errors of Py4J.
+
+    Views over the store are sorted anew for every question, all that is in it: so tasks are asked for by stage, in
+    order of run time, which is the one order Spark keeps apart for each stage (by id it would sort every task of
+    every stage it remembers); jobs alone are looked through, a thousand at most.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        jvm = driver_jvm(spark)
+        context = spark._jsc.sc()
+        self._core = context.statusStore()
+        self._entries = self._core.store()
+        self._sql = spark._jsparkSession.sharedState().statusStore()
+        self._by_run_time = jvm.org.apache.spark.status.api.v1.TaskSorting.INCREASING_RUNTIME
+        self._job = _class(jvm, "org.apache.spark.status.JobDataWrapper")
+        self._graph = _class(jvm, "org.apache.spark.status.RDDOperationGraphWrapper")
+        self._execution = _class(jvm, "org.apache.spark.sql.execution.ui.SQLExecutionUIData")
+        self._json = _mapper(jvm)
+
+    def report(self, event: Any) -> str:
+        """The report that an event of `Reports` brings, to the letter as the event log would have it.
+
+        Its own `json` is another text: rates rounded to a digit, and none at all where they are not finite.
+        """
+        return str(self._json.writeValueAsString(event.progress()))
+
+    def jobs(self, first: int) -> str:
+        """All jobs from this id on."""
+        return str(self._json.writeValueAsString(self._entries.view(self._job).first(first)))
+
+    def tasks(self, stage: int, attempt: int) -> str:
+        """All attempts of tasks of one attempt of a stage."""
+        found = self._core.taskList(stage, attempt, 0, _MOST_TASKS, self._by_run_time, None)
+        return str(self._json.writeValueAsString(found))
+
+    def stage_graph(self, stage: int) -> str:
+        """The RDDs of a stage."""
+        return str(self._json.writeValueAsString(self._entries.read(self._graph, stage)))
+
+    def execution(self, id: int) -> str:
+        """A SQL execution, or `null`."""
+        return str(self._json.writeValueAsString(self._sql.execution(id)))
+
+    def executions(self) -> str:
+        """All SQL executions: not for every batch."""
+        return str(self._json.writeValueAsString(self._entries.view(self._execution)))
+
+    def plan(self, execution: int) -> str:
+        """The plan of a SQL execution."""
+        return str(self._json.writeValueAsString(self._sql.planGraph(execution)))
+
+    def executors(self) -> str:
+        """The executors that are there, and the driver."""
+        return str(self._json.writeValueAsString(self._core.executorList(True)))
+
+
+def _class(jvm: Any, name: str) -> Any:
+    return jvm.java.lang.Class.forName(name)
+
+
+def _mapper(jvm: Any) -> Any:
+    """A JSON writer of our own, that leaves out what is not wanted."""
+    jackson = jvm.com.fasterxml.jackson
+    mapper = jackson.databind.ObjectMapper()
+    mapper.registerModule(getattr(getattr(jackson.module.scala, "DefaultScalaModule$"), "MODULE$"))
+    ignored = getattr(jackson.annotation, "JsonIgnoreProperties$Value")
+    for name, fields in _NOT_WANTED.items():
+        names = jvm.java.util.HashSet()
+        for field in fields.split():
+            names.add(field)
+        mapper.configOverride(_class(jvm, name)).setIgnorals(ignored.forIgnoredProperties(names))
+    return mapper
+
+
+class Reports:
+    """Hands on each report of a query as it comes: a callback, as Spark makes it, of one thing to put in a queue.
+
+    Needs: `PythonStreamingQueryListenerWrapper` of the JVM, the door that PySpark's `StreamingQueryListener` uses. That
+    one builds a report field by field, some hundred calls to the JVM each; this one hands on the JVM's object, to be
+    written as JSON in one call, on a thread that nobody waits for.
+    """
+
+    def __init__(
+        self, spark: SparkSession, progressed: Callable[[Any], object], ended: Callable[[Any], object]
+    ) -> None:
+        from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
+
+        self._progressed, self._ended = progressed, ended
+        jvm = driver_jvm(spark)
+        ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
+        self._streams = spark._jsparkSession.streams()
+        self._listener = jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(self)
+        self._streams.addListener(self._listener)
+
+    def stop(self) -> None:
+        """No more reports from here on."""
+        self._streams.removeListener(self._listener)
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """Nothing to do: a query is known by its first report."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """A batch is over."""
+        self._progressed(event)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """Nothing to do."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """A query is over."""
+        self._ended(event)
+
+    class Java:
+        """What Py4J asks for: the interface this implements."""
+
+        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]  # noqa: RUF012 - as Py4J wants it
+
+
+def run_of(event: Any) -> str:
+    """The run an event is about. Needs: `QueryTerminatedEvent.runId`."""
+    return str(event.runId().toString())

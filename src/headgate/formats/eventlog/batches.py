@@ -30,7 +30,12 @@ from headgate.formats.eventlog.gaps import (
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plan_templates import PlanTemplates
 from headgate.formats.eventlog.plans import Fragment, continued
-from headgate.formats.eventlog.sql import SQLAdaptiveExecutionUpdate, SQLExecutionEnd, SQLExecutionStart
+from headgate.formats.eventlog.sql import (
+    DriverAccumUpdates,
+    SQLAdaptiveExecutionUpdate,
+    SQLExecutionEnd,
+    SQLExecutionStart,
+)
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
@@ -49,6 +54,7 @@ WANTED: frozenset[type[Event]] = frozenset(
         SQLExecutionStart,
         SQLAdaptiveExecutionUpdate,
         SQLExecutionEnd,
+        DriverAccumUpdates,
     }
 )
 """The events this needs; `read_events(path, wanted=WANTED)` skips the rest."""
@@ -157,6 +163,10 @@ class _Assembly:
         self.stages: dict[int, RanStage] = {}
         self.runs: dict[str, dict[int, list[int]]] = {}
         """Run -> batch -> its stages; each in order of first appearance."""
+        self.totals: dict[int, int] = {}
+        """Accumulator -> what it had come to when a stage last said so."""
+        self.on_driver: dict[int, dict[int, int]] = {}
+        """Execution -> accumulator -> rows that only the driver counts: those a sink took."""
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
         self.missing = _Missing()
@@ -168,6 +178,8 @@ class _Assembly:
                 self.plans[event.execution_id] = _Plan(event.plan, self.templates)
                 if len(self.plans) > _MOST_PLANS:
                     del self.plans[next(iter(self.plans))]
+        elif isinstance(event, DriverAccumUpdates):
+            self.counted_on_driver(event)
         elif isinstance(event, SQLExecutionEnd):
             self.plans.pop(event.execution_id, None)
         elif isinstance(event, QueryTerminated):
@@ -217,7 +229,7 @@ class _Assembly:
 
     def _let_go(self, stages: Iterable[int]) -> None:
         """Stages of a batch that has no report; of a batch of which no task ended, nothing is missing."""
-        gone = [self.stages.pop(id) for id in stages]
+        gone = self._take(stages)
         self.missing.reports += any(stage.tasks or stage.lost for stage in gone)
 
     def end(self) -> None:
@@ -280,12 +292,35 @@ class _Assembly:
         stage.over = True
         if stage.fragment is not None:
             ids = [node.accumulator for node in stage.fragment.rows]
-            stage.rows = accumulator_totals(event.stage.accumulables, ids)
+            for id, total in accumulator_totals(event.stage.accumulables, ids).items():
+                # A total goes on where an earlier stage left off: two actions on one batch read the same source.
+                stage.rows[id] = stage.rows.get(id, 0) + total - self.totals.get(id, 0)
+                self.totals[id] = total
+
+    def counted_on_driver(self, event: DriverAccumUpdates) -> None:
+        """Note figures of an execution under way that no task reports."""
+        if event.execution_id in self.plans:
+            counted = self.on_driver.setdefault(event.execution_id, {})
+            for accumulator, value in event.updates:
+                counted[accumulator] = counted.get(accumulator, 0) + value
+
+    def _take(self, ids: Iterable[int]) -> list[RanStage]:
+        """Stages of a batch that is over, with what the driver counted for them; nothing is kept of them."""
+        stages = [self.stages.pop(id) for id in ids]
+        for stage in stages:
+            counted = self.on_driver.get(stage.execution, {})
+            for node in stage.fragment.rows if stage.fragment else ():
+                self.totals.pop(node.accumulator, None)
+                if node.accumulator in counted:
+                    stage.rows[node.accumulator] = stage.rows.get(node.accumulator, 0) + counted[node.accumulator]
+        for stage in stages:
+            self.on_driver.pop(stage.execution, None)
+        return stages
 
     def close(self, progress: Progress) -> MicroBatch | None:
         """The batch this report is about, if anything ran for it; what is known of it is forgotten."""
         batches = self.runs.get(progress.run_id, {})
-        stages = [self.stages.pop(id) for id in batches.pop(progress.batch_id, ())]
+        stages = self._take(batches.pop(progress.batch_id, ()))
         if not batches:
             self.runs.pop(progress.run_id, None)
         if not _believable((progress.input_rows, progress.batch_duration, *(progress.duration_ms or {}).values())):

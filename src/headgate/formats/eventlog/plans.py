@@ -55,6 +55,8 @@ class Fragment(NamedTuple):
     the batch itself does."""
     planned_as: str = ""
     """What the fragments that it feeds call it, if not by its name."""
+    nodes: tuple[str, ...] = ()
+    """What Spark calls its plan nodes, upstream first."""
 
 
 def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
@@ -80,6 +82,7 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
             any(map(_is_stream if streaming else _is_scan, piece.nodes)),
             piece.root is plan,
             any(node_name(node) == _HANDED_OVER for node in piece.nodes),
+            nodes=tuple(node.node_name for node in piece.nodes),
         )
         for name, piece in zip(names, pieces, strict=True)
     )
@@ -103,6 +106,7 @@ def continued(before: Fragment, after: Fragment) -> Fragment:
         before.reads,
         after.writes,
         planned_as=after.name,
+        nodes=before.nodes + after.nodes,
     )
 
 

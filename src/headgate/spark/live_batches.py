@@ -1,0 +1,250 @@
+"""A query's report, and what the driver's status store knows -> one micro-batch.
+
+The report names run and batch. Jobs of the run carry its id as their group and the batch in their description; each
+names its SQL execution, whose plan and metrics say which stage carried out what. The store is fed by a queue of its own
+and may lag behind the report: `LiveBatches.read` says so by answering `None`, and is asked again.
+
+Invariant: a batch is given whole or not at all. How many tasks ended, the job knows; tasks the store has let go
+(`spark.ui.retainedTasks`) are missed, and the batch is left out with a note.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from headgate.formats.eventlog.plans import Fragment, fragments
+from headgate.formats.eventlog.streaming import Progress
+from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
+from headgate.model.microbatch import Executor, MicroBatch
+from headgate.spark.internals import StatusStore
+from headgate.spark.plan_graph import plan_tree
+from headgate.spark.probe_notes import BatchLeftOut, Note, PlanUnknown
+from headgate.spark.stage_match import StageScopes, match_stages, rows_of
+from headgate.spark.stored import (
+    EXECUTION,
+    EXECUTIONS,
+    EXECUTORS,
+    JOBS,
+    PLAN,
+    STAGE_GRAPH,
+    TASKS,
+    Execution,
+    StageGraph,
+    StoredJob,
+    StoredMetrics,
+    StoredTask,
+)
+
+_BATCH = re.compile(r"\bbatch = (\d+|init)\s*$")
+_MOST_ATTEMPTS = 8
+
+
+class Answer(NamedTuple):
+    """The batch, if any task ran for it and all of them are known; and what is to be said about it."""
+
+    batch: MicroBatch | None
+    notes: tuple[Note, ...] = ()
+
+
+class LiveBatches:
+    """Reads batches of any number of queries from one driver. Remembers of each run which jobs are done with."""
+
+    def __init__(self, store: StatusStore, cores_per_task: int = 1) -> None:
+        self._store, self._cores_per_task = store, cores_per_task
+        self._first_job: dict[str, int] = {}
+
+    def forget(self, run: str) -> None:
+        """A run is over."""
+        self._first_job.pop(run, None)
+
+    def read(self, progress: Progress) -> Answer | None:
+        """The batch this report is about; None if the store does not have all of it yet."""
+        run = progress.run_id
+        stored = JOBS.decode(self._store.jobs(self._first_job.get(run, 0)))
+        jobs = sorted((job for job in stored if job.info.job_group == run), key=lambda job: job.info.job_id)
+        # Jobs that say they are of another batch are of no interest: with a run just met there may be a thousand.
+        jobs = [job for job in jobs if _number(job.info.description) in (None, progress.batch_id)]
+        executions = self._executions(jobs)
+        mine = [job for job, batch in zip(jobs, _numbers(jobs, executions), strict=True) if batch == progress.batch_id]
+        if not mine:
+            return Answer(None) if self._ran_no_job(progress) else None
+        wanted = [executions[job.sql_execution_id] for job in mine if job.sql_execution_id in executions]
+        roots = [executions[one.root_execution_id] for one in wanted if one.root_execution_id in executions]
+        if not all(job.info.ended for job in mine) or not all(one.over for one in (*wanted, *roots)):
+            return None
+        answer = self._answer(progress, mine, executions)
+        self._first_job[run] = mine[-1].info.job_id + 1
+        return answer
+
+    def give_up(self, progress: Progress) -> Answer:
+        """What to say of a batch that the store does not get whole, however long one waits."""
+        problem = (
+            "Spark's status store did not show its jobs to the end in time; events may have been dropped "
+            "(spark.scheduler.listenerbus.eventqueue.capacity) or let go (spark.ui.retainedJobs)"
+        )
+        return Answer(None, (BatchLeftOut(progress.name or progress.id, progress.batch_id, problem),))
+
+    # Which jobs and executions.
+
+    def _executions(self, jobs: Iterable[StoredJob]) -> dict[int, Execution]:
+        """The executions of these jobs, and those they are part of, as far as the store has them."""
+        found: dict[int, Execution] = {}
+        todo = sorted({job.sql_execution_id for job in jobs if job.sql_execution_id is not None})
+        for id in todo:  # grows while it is gone through
+            execution = EXECUTION.decode(self._store.execution(id))
+            if execution is not None:
+                found[id] = execution
+                if execution.root_execution_id not in todo and execution.root_execution_id >= 0:
+                    todo.append(execution.root_execution_id)
+        return found
+
+    def _ran_no_job(self, progress: Progress) -> bool:
+        """Whether the batch's execution is over and had no job: looked up only when a report comes without any."""
+        executions = EXECUTIONS.decode(self._store.executions())
+        mine = [
+            one
+            for one in executions
+            if progress.run_id in (one.description or "") and _number(one.description) == progress.batch_id
+        ]
+        roots = [one for one in mine if one.root_execution_id == one.execution_id]
+        return bool(roots) and all(one.over for one in roots) and not any(one.jobs for one in mine)
+
+    # From jobs to stages.
+
+    def _answer(self, progress: Progress, jobs: Sequence[StoredJob], executions: Mapping[int, Execution]) -> Answer:
+        name, number = progress.name or progress.id, progress.batch_id
+        stages: dict[int, RanStage] = {}
+        notes: list[Note] = []
+        by_execution: dict[int, list[StageScopes]] = {}
+        missing = 0
+        for job in jobs:
+            graphs = [self._graph(id) for id in job.info.stage_ids]
+            fresh = [graph for graph in graphs if graph.stage_id not in stages]
+            ran = self._ran(job, fresh, graphs)
+            stages.update((stage.id, stage) for stage in ran)
+            missing += job.info.num_completed_indices - sum(
+                len(stages[id].tasks) for id in job.info.stage_ids if id in stages
+            )
+            if job.sql_execution_id is not None:
+                of_execution = by_execution.setdefault(job.sql_execution_id, [])
+                of_execution.extend(StageScopes(graph.stage_id, graph.scopes) for graph in fresh)
+        if missing > 0:
+            problem = f"{missing:,} of its tasks are no longer in Spark's status store; raise spark.ui.retainedTasks"
+            return Answer(None, (BatchLeftOut(name, number, problem),))
+        for id, scopes in by_execution.items():
+            ran_here = [scope for scope in scopes if stages[scope.id].tasks]
+            if ran_here and not self._name(stages, ran_here, executions.get(id)):
+                notes.append(PlanUnknown(name, number))
+        return Answer(micro_batch(progress, stages.values(), self._executors()), tuple(dict.fromkeys(notes)))
+
+    def _graph(self, stage: int) -> StageGraph:
+        return STAGE_GRAPH.decode(self._store.stage_graph(stage))
+
+    def _ran(self, stored: StoredJob, fresh: Sequence[StageGraph], of_job: Sequence[StageGraph]) -> list[RanStage]:
+        """The stages that this job is the first to plan, with their tasks; those it skipped have none."""
+        job, execution = stored.info, -1 if stored.sql_execution_id is None else stored.sql_execution_id
+        stages = [RanStage(graph.stage_id, _parents(graph, of_job), execution) for graph in fresh]
+        ended = 0
+        for attempt in range(_MOST_ATTEMPTS):
+            # A stage is attempted again only after something was lost: the job has then counted more attempts of tasks.
+            if attempt and ended >= job.attempts_ended:
+                break
+            for stage in stages:
+                ended += _count(stage, TASKS.decode(self._store.tasks(stage.id, attempt)))
+        # A task done again because its output was lost ends twice for the job, once as "resubmitted" without a row.
+        ran = [stage for stage in stages if stage.tasks]
+        if ran and ended < job.attempts_ended and sum(len(s.tasks) for s in ran) >= job.num_completed_indices:
+            ran[0].lost += job.attempts_ended - ended
+        return stages
+
+    def _name(self, stages: Mapping[int, RanStage], ran: Sequence[StageScopes], execution: Execution | None) -> bool:
+        """Give stages their fragment of the plan, and the rows its nodes put out. False where no plan is known."""
+        if execution is None or execution.metric_values is None:
+            return False
+        plan = plan_tree(PLAN.decode(self._store.plan(execution.execution_id)))
+        if plan is None:
+            return False
+        values = execution.metric_values
+        for id, fragment in match_stages(ran, fragments(plan), values).items():
+            stages[id].fragment = fragment
+            stages[id].rows = _rows(fragment, values)
+        return True
+
+    def _executors(self) -> Iterable[Executor]:
+        for one in EXECUTORS.decode(self._store.executors()):
+            # The driver is listed too. It has cores only where it runs the tasks itself, and then it is an executor.
+            if one.total_cores > 0:
+                host, _, _ = one.host_port.rpartition(":")
+                yield Executor(one.id, host, one.total_cores // self._cores_per_task)
+
+
+def _number(description: str | None) -> int | None:
+    r"""The batch a description names; -1 for what runs before the first.
+
+    >>> _number("words\nid = 1\nrunId = 2\nbatch = 17"), _number("a title of the user's own")
+    (17, None)
+    """
+    found = _BATCH.search(description or "")
+    return None if found is None else -1 if found[1] == "init" else int(found[1])
+
+
+def _numbers(jobs: Sequence[StoredJob], executions: Mapping[int, Execution]) -> list[int | None]:
+    """The batch of each job of one run, in order; None where it cannot be told.
+
+    A user may set another description inside foreachBatch. Then what the batch's own execution is called counts, which
+    had its name before; where there is none, the batch of the job before it.
+    """
+    numbers: list[int | None] = []
+    for job in jobs:
+        number = _number(job.info.description)
+        if number is None:
+            execution = executions.get(-1 if job.sql_execution_id is None else job.sql_execution_id)
+            root = executions.get(execution.root_execution_id) if execution else None
+            number = _number(root.description) if root else None
+        numbers.append(number if number is not None else numbers[-1] if numbers else None)
+    return numbers
+
+
+def _parents(graph: StageGraph, of_job: Sequence[StageGraph]) -> tuple[int, ...]:
+    """The stages of the same job that compute what this one takes in."""
+    taken = {edge.from_id for edge in graph.incoming_edges}
+    return tuple(other.stage_id for other in of_job if other is not graph and taken & other.rdds)
+
+
+def _count(stage: RanStage, tasks: Sequence[StoredTask]) -> int:
+    """Take the first attempt of each partition that succeeded, and count the others that ended as lost."""
+    ended = 0
+    for task in sorted(tasks, key=lambda task: (task.finish_time, task.task_id)):
+        if task.status not in ("SUCCESS", "FAILED", "KILLED"):
+            continue
+        ended += 1
+        partition = task.partition_id if task.partition_id >= 0 else task.index
+        if task.status != "SUCCESS" or task.task_metrics is None or partition in stage.tasks:
+            stage.lost += 1
+        else:
+            stage.tasks[partition] = _row(partition, task, task.task_metrics)
+    return ended
+
+
+def _row(partition: int, task: StoredTask, metrics: StoredMetrics) -> TaskRow:
+    return TaskRow(
+        partition,
+        task.executor_id,
+        task.launch_time,
+        task.finish_time,
+        metrics.executor_deserialize_time,
+        metrics.executor_run_time,
+        metrics.result_serialization_time,
+        metrics.shuffle_read_metrics.fetch_wait_time,
+        metrics.jvm_gc_time,
+        metrics.executor_cpu_time + metrics.executor_deserialize_cpu_time,
+        metrics.shuffle_read_metrics.records_read + metrics.input_metrics.records_read,
+        metrics.shuffle_write_metrics.records_written or metrics.output_metrics.records_written,
+        metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
+    )
+
+
+def _rows(fragment: Fragment, values: Mapping[int, str]) -> dict[int, int]:
+    """Rows by accumulator. Those that stayed at 0 are left out, as the event log does not name them either."""
+    rows = {node.accumulator: rows_of(values.get(node.accumulator, "")) for node in fragment.rows}
+    return {accumulator: count for accumulator, count in rows.items() if count}

@@ -1,0 +1,54 @@
+"""What a probe could not see: small typed values, each a sentence when printed."""
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class _Note(msgspec.Struct, frozen=True, tag_field="kind"):
+    """Common shape: a tag in JSON, and `str()` for one sentence."""
+
+
+class BatchLeftOut(_Note, frozen=True, tag="batch-left-out"):
+    """A batch that ran and is not among those given: in part it would be worse than not at all."""
+
+    query: str
+    number: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of query {self.query} is left out: {self.problem}"
+
+
+class PlanUnknown(_Note, frozen=True, tag="plan-unknown"):
+    """A batch whose operators have no names of their own, because Spark has forgotten its plan."""
+
+    query: str
+    number: int
+
+    def __str__(self) -> str:
+        return (
+            f"batch {self.number} of query {self.query}: Spark no longer has its plan, so operators are named by their "
+            "order; raise spark.sql.ui.retainedExecutions"
+        )
+
+
+class BatchesNotTaken(_Note, frozen=True, tag="batches-not-taken"):
+    """Batches that nobody asked for in time: only so many are kept."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count:,} batches were given up, the oldest first, because nobody took them"
+
+
+class ReportUnreadable(_Note, frozen=True, tag="report-unreadable"):
+    """Something in Spark's answer was not as known; the batch is lost, the query is not touched."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return f"a report could not be read: {self.problem}"
+
+
+Note: TypeAlias = BatchLeftOut | PlanUnknown | BatchesNotTaken | ReportUnreadable
