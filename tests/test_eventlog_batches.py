@@ -256,7 +256,7 @@ def test_rows_that_only_the_driver_counts_belong_to_the_stage_of_their_node():
         stage_over(7, totals=[(11, 30)]), DriverAccumUpdates(1, ((12, 30), (99, 5))), report(),
     ]  # fmt: skip
     (batch,) = read_batches(events)
-    assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("WriteToDataSourceV2", 30)]
+    assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("write", 30)]
 
 
 def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text():

@@ -209,7 +209,8 @@ def _rows(nodes: list[PlanNode]) -> Iterator[NodeRows]:
         if not _counts_what_others_count(node):
             counting = [metric.accumulator_id for metric in node.metrics if metric.name == _ROWS]
             for place, accumulator in enumerate(counting):
-                yield NodeRows(node_name(node) or node.node_name, accumulator, place > 0)
+                said = node_name(node) or ("write" if "Write" in node.node_name else node.node_name)
+                yield NodeRows(said, accumulator, place > 0)
 
 
 def _counts_what_others_count(node: PlanNode) -> bool:
