@@ -6,12 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text()
 
 
 def test_the_library_example_gives_what_its_comments_say():
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    (code,) = re.findall(r"```python\n(import headgate\n.*?)```", README, re.S)
     names = {}
     exec(code, names)
     claimed = dict(re.findall(r"^decision\.(\w+)\s+# (.*)$", code, re.M))
@@ -30,6 +32,18 @@ def test_the_output_of_make_demo_is_what_the_readme_shows():
         check=True,
     )
     assert ran.stdout.strip() in README
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/why-is-my-job-slow.md"])
+def test_what_pages_show_of_inspect_is_what_it_prints(headgate, monkeypatch, page):
+    monkeypatch.chdir(PROJECT)
+    text = (PROJECT / page).read_text()
+    shown = re.findall(r"```\n\.venv/bin/headgate (inspect [^\n]*)\n```\n\n```text\n(.*?)\n```", text, re.S)
+    if page == "README.md":
+        shown = [("inspect examples/slow-job/slow.zstd", *re.findall(r"```text\n(query.*?)\n```", text, re.S))]
+    assert shown
+    for command, output in shown:
+        assert output in headgate(*shlex.split(command)).out
 
 
 def test_every_link_leads_somewhere():

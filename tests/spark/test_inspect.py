@@ -3,9 +3,12 @@
 import json
 import re
 
+import msgspec
 import numpy as np
 import pytest
 
+from headgate.model.inspection import Question, inspection
+from headgate.spark.probe import Probe
 from headgate.workloads.load import Constant, load_to_text
 from headgate.workloads.sentences import Text
 from headgate.workloads.throttle import throttle
@@ -15,7 +18,7 @@ BATCHES = 8
 
 
 @pytest.fixture(scope="module")
-def log_of_skewed_run(spark, event_logs, tmp_path_factory):
+def skewed_run(spark, event_logs, tmp_path_factory):
     """Sentences of 20 words; half of all have one key, by which words are shuffled; behind it, a word takes 8 ms."""
 
     def split(batches):  # in here, because executors cannot import this file
@@ -32,16 +35,30 @@ def log_of_skewed_run(spark, event_logs, tmp_path_factory):
         .option("words", WORDS).option("keys", "1000").option("hot", "0.5").option("rows_per_batch", ROWS).load()
     )  # fmt: skip
     words = stream.mapInArrow(split, "word string, key bigint").repartition(PARTITIONS, "key")
-    query = (
-        words.mapInArrow(throttle(SECONDS_PER_RECORD), "word string, key bigint").writeStream.format("noop")
-        .queryName("skewed").option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint"))).start()
-    )  # fmt: skip
-    while query.lastProgress is None or query.lastProgress.batchId < BATCHES - 1:
-        query.awaitTermination(0.2)
-    query.stop()
+    with Probe(spark) as probe:
+        query = (
+            words.mapInArrow(throttle(SECONDS_PER_RECORD), "word string, key bigint").writeStream.format("noop")
+            .queryName("skewed").option("checkpointLocation", str(tmp_path_factory.mktemp("checkpoint"))).start()
+        )  # fmt: skip
+        live = [batch for _, batch in zip(range(BATCHES), probe.batches(timeout=60), strict=False)]
+        query.stop()
     spark.range(1).count()  # the log is written in order: what came before is in it now
     (log,) = (path for path in event_logs.iterdir() if spark.sparkContext.applicationId in path.name)
-    return log
+    return log, live
+
+
+@pytest.fixture(scope="module")
+def log_of_skewed_run(skewed_run):
+    return skewed_run[0]
+
+
+@pytest.fixture(params=["live", "from the log"])
+def found(request, headgate, skewed_run):
+    """What is said of the run, by either way of looking."""
+    log, live = skewed_run
+    if request.param == "live":
+        return json.loads(msgspec.json.encode(inspection(live, Question())))
+    return inspected(headgate, log)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +79,7 @@ def inspected(headgate, *arguments):
     return found
 
 
-def test_the_log_of_a_real_run_gives_fan_out_cost_skew_and_the_limit(headgate, log_of_skewed_run, hot_partition):
-    found = inspected(headgate, log_of_skewed_run)
+def test_a_real_run_gives_fan_out_cost_skew_and_the_limit(found, hot_partition):
     scan, behind = found["profile"]["operators"]
     assert (scan["tasks"], scan["records_in"], scan["fan_out"], scan["records_out"]) == (2, 12, 20, 240)
     assert (behind["tasks"], behind["records_in"], behind["feeders"]) == (4, 240, [scan["name"]])

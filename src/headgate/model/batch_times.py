@@ -6,6 +6,9 @@ import numpy as np
 
 from headgate.model.microbatch import MicroBatch
 
+NOTED_LATE = 50
+"""Milliseconds by which the end of a task may be noted late."""
+
 
 def most_at_once(batches: Sequence[MicroBatch], operator: str | None = None) -> int:
     """The most tasks, of one operator or of all, that ran at a time in any of the batches."""
@@ -32,7 +35,11 @@ def driver_seconds(batch: MicroBatch) -> float:
 
 
 def dispatch_seconds(batch: MicroBatch) -> float:
-    """How long a slot stays empty between two tasks of an operator on the same executor; median, 0 if untold."""
+    """How long a slot stays empty between two tasks of an operator; median, 0 if untold.
+
+    The first task to end makes room for the first that had to wait, and so on. A few milliseconds below zero are
+    possible: the driver hands out a slot before it has noted down the end of the task that left it.
+    """
     gaps: list[int] = []
     tasks = batch.tasks
     executors = np.array(tasks.executor, dtype=object)
@@ -41,6 +48,7 @@ def dispatch_seconds(batch: MicroBatch) -> float:
         for executor in set(executors[mine].tolist()):
             here = mine & (executors == executor)
             launched, finished = np.sort(tasks.launched[here]), np.sort(tasks.finished[here])
-            place = np.searchsorted(finished, launched, side="right") - 1
-            gaps.extend((launched - finished[place])[place >= 0].tolist())
-    return float(np.median(gaps)) / 1000 if gaps else 0.0
+            late = min(NOTED_LATE, 0.1 * float(np.median(tasks.finished[here] - tasks.launched[here])))
+            at_first = int(np.searchsorted(launched, finished[0] - late))
+            gaps.extend((launched[at_first:] - finished[: launched.size - at_first]).tolist())
+    return max(float(np.median(gaps)) / 1000, -NOTED_LATE / 1000) if gaps else 0.0

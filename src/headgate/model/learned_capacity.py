@@ -114,7 +114,9 @@ def _slowdowns(name: str, counted: Sequence[MicroBatch], line: Line | None) -> l
         expected = 1.0
         if line is not None:
             expected = float(np.mean(max(line.base.value, 0.0) + max(line.slope.value, 0.0) * records)) or 1.0
-        points.append((most_at_once([batch], name), float(np.mean(seconds)) / expected))
+        # By what the pool allows: how many happened to run side by side differs from batch to batch by chance.
+        at_once = min(batch.slots or most_at_once([batch]), seconds.size)
+        points.append((at_once, float(np.mean(seconds)) / expected))
     return points
 
 

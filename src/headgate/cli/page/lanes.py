@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headgate.model.batch_times import NOTED_LATE
 from headgate.model.microbatch import MicroBatch
 
 
@@ -65,9 +66,8 @@ def lanes(batch: MicroBatch) -> list[Lane]:
     for executor, rows in rows_of.items():
         taken: list[list[int]] = [[] for _ in range(slots.get(executor, 0))]
         for row in rows:
-            free = (lane for lane in taken if not lane or tasks.finished[lane[-1]] <= tasks.launched[row])
-            lane = next(free, None)
-            if lane is None:
+            lane = min(taken, key=lambda one: tasks.finished[one[-1]] if one else -1, default=None)
+            if lane is None or (lane and tasks.finished[lane[-1]] > tasks.launched[row] + NOTED_LATE):
                 taken.append([row])
             else:
                 lane.append(row)
