@@ -10,7 +10,9 @@ READY := $(VENV)/ready
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
-demo: $(READY) ## the first useful answer: how many instances does a word count need?
+demo: $(READY) ## first useful answers: why is a job slow, and how many instances does a word count need?
+	$(BIN)/headgate inspect examples/slow-job/slow.zstd --slots 16
+	@echo
 	$(BIN)/headgate decide --topology examples/wordcount/topology.csv --rates examples/wordcount/rates.log
 	@echo
 	$(BIN)/headgate decide --topology examples/wordcount/topology.csv --rates examples/wordcount/rates.log \

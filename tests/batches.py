@@ -61,6 +61,14 @@ def batch(operators, *, number=0, slots=(1,), driver=300, began=None, rows=None,
     )  # fmt: skip
 
 
-def batches(count, operators, **given):
-    """So many batches, alike; `operators` may be a function of the batch's number."""
-    return [batch(operators(n) if callable(operators) else operators, number=n, **given) for n in range(count)]
+def batches(count, operators, *, every=None, **given):
+    """So many batches, alike; `operators` may be a function of the batch's number; `every` so many ms, if given."""
+    return [
+        batch(
+            operators(n) if callable(operators) else operators,
+            number=n,
+            began=None if every is None else n * every,
+            **given,
+        )
+        for n in range(count)
+    ]

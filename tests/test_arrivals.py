@@ -1,9 +1,11 @@
 """How records come in, from batches alone."""
 
+import msgspec
 import pytest
 
 from batches import Op, batch
 from headgate.model.arrivals import arrivals, records_between
+from headgate.model.microbatch import SourceRead
 
 
 def query(count, *, every, records=100, waiting=None, late=0):
@@ -37,7 +39,22 @@ def test_what_waits_longer_each_time_has_arrived_as_well():
 def test_batches_of_one_size_with_more_waiting_ran_into_a_limit():
     assert arrivals(query(6, every=700, waiting=500)).limit == 100
     assert arrivals(query(6, every=700, waiting=0)).limit is None
-    assert arrivals(query(6, every=2000, waiting=500)).limit is None  # it has time to spare: no limit holds it back
+    both = arrivals(query(6, every=2000, waiting=500))
+    assert (both.trigger, both.limit) == (2.0, 100)  # it has time to spare and may not use it
+
+
+def test_what_waits_is_not_known_where_offsets_do_not_count_records():
+    versions = SourceRead("table", '{"version":3}', '{"version":4}', '{"version":9}', 100, 0.0)
+    counted = SourceRead("kafka", '{"t":{"0":0}}', '{"t":{"0":100}}', '{"t":{"0":150}}', 100, 0.0)
+    one = batch({"map": Op([100])})
+    assert arrivals([msgspec.structs.replace(one, sources=(versions,))]).waiting is None
+    assert arrivals([msgspec.structs.replace(one, sources=(counted,))]).waiting == 50
+
+
+def test_a_batch_whose_backlog_is_not_known_does_not_change_the_rate():
+    seen = query(6, every=700, waiting=100_000)
+    seen[-1] = msgspec.structs.replace(seen[-1], sources=())
+    assert arrivals(seen).rate == pytest.approx(100 / 0.7)
 
 
 def test_an_interval_that_was_kept_before_is_known_when_batches_overrun_it():

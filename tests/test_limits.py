@@ -76,6 +76,17 @@ def test_batches_cut_too_small_are_an_admission_limit():
     assert found.gain == pytest.approx(0.5, abs=0.01)  # twice the records in next to the same time
 
 
+def test_state_that_is_spread_wants_slots_when_there_are_more_bins_than_slots():
+    count = Op([100] * 16, homes=[str(n % 2) for n in range(16)], state=(1000, 50_000), feeders=("map",))
+    found = first({"map": Op([10] * 4), "count": count}, slots=(2, 2))
+    assert found.limit == TooFewSlots("count", 4, 16, pytest.approx(0.1))
+
+
+def test_a_limit_that_leaves_time_to_spare_comes_first():
+    found = first({"map": Op([100] * 16)}, slots=(2, 2), waiting=5000, every=4000)
+    assert found.limit == AdmissionLimit(1600)
+
+
 def test_where_nothing_stands_out_it_says_so():
     found = first({"map": Op([1000] * 4)}, slots=(4,), driver=100)
     assert found.limit == Balanced()

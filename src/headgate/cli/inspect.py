@@ -18,7 +18,7 @@ from headgate.formats.eventlog.found import event_logs, size_of
 from headgate.formats.eventlog.reader import read_events
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
-from headgate.model.inspection import Inspection, Question, Rate, inspection
+from headgate.model.inspection import Question, Rate, inspection
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.application_url import event_log_at, is_url
 
@@ -29,8 +29,8 @@ keeps up and with how many slots it would; and what would be at another rate, wi
 """
 
 EPILOG = """\
-columns, on average over the batches counted (not the first three of a run and after executors came or went, where
-there are more):
+columns, on average over the batches counted (not the first three of a run, nor the first three after executors came
+or went, unless they began half a minute later; and only on as many slots as there were last):
   tasks, in, out     tasks of the operator, records that came in and went out
   fan-out            rows its busiest plan node made of each record: what a partial aggregation hides again
   busy s, cpu        time its tasks held slots, and the part of it that was CPU of the JVM (Python not included)
@@ -51,6 +51,7 @@ examples:
 exit codes: 0 an answer, 2 something wrong with the input (one line on standard error says what and where)
 """
 
+_MOST_ASKED = 20_000
 _MOST_BATCHES = 2000
 """Of each query so many of the last batches are kept: memory does not grow with the log."""
 
@@ -74,15 +75,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def positive(text: str) -> int:
     """A whole number from 1 up."""
     value = count(text)
-    if not 1 <= value <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text} is not from 1 to 1,000,000")
+    if not 1 <= value <= _MOST_ASKED:
+        raise argparse.ArgumentTypeError(f"{text} is not from 1 to {_MOST_ASKED:,}")
     return value
 
 
 def rate(text: str) -> Rate:
     """`50000`, or `2x` for twice the present rate."""
     times = text.endswith("x")
-    value = number(text.removesuffix("x"))
+    try:
+        value = number(text.removesuffix("x"))
+    except argparse.ArgumentTypeError:
+        value = 0.0
     if not 0 < value <= 1e15:
         raise argparse.ArgumentTypeError(f'"{text}" is no rate; give records per second (50000) or a factor (2x)')
     return Rate(value, times)
@@ -99,19 +103,28 @@ def duration(text: str) -> float:
 def run(given: argparse.Namespace) -> int:
     """Read, sum up, print."""
     question = Question(given.rate, given.slots, given.partitions, given.freshness, given.trigger)
-    found: list[tuple[str, Inspection]] = []
-    batches: list[Sequence[MicroBatch]] = []
+    if given.format == "csv" and question.asked:
+        raise InputError("--format csv has one row an operator and no room for what if; ask for table, json or html")
+    found: list[Subject] = []
+    others: set[str] = set()
     logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
         for query, seen in _batches(log, alone=len(logs) == 1).items():
             if given.query in (None, query, seen[-1].name):
-                found.append((log, inspection(seen, question)))
-                batches.append(seen)
+                # Only the page draws batches: of a thousand logs they would be too many to keep.
+                found.append(Subject(log, inspection(seen, question), seen if given.format == "html" else ()))
+            else:
+                others.add(seen[-1].name)
     if not found:
-        of = f' of the query "{given.query}"' if given.query else " of a streaming query"
-        raise InputError(f"{given.paths[0]}: no batch{of} in it; give the log of a streaming application")
-    _print(given.format, found, batches, several=len(logs) > 1)
+        raise InputError(_nothing_found(given.paths[0], given.query, sorted(others)))
+    _print(given.format, found, several=len(logs) > 1)
     return 0
+
+
+def _nothing_found(path: str, query: str | None, others: Sequence[str]) -> str:
+    if others:
+        return f'{path}: no query "{query}" in it; there is {", ".join(others[:10])}'
+    return f"{path}: no batch of a streaming query in it; give the log of a streaming application"
 
 
 def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
@@ -132,18 +145,14 @@ def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
     return {query: list(seen) for query, seen in of_query.items()}
 
 
-def _print(
-    form: str, found: Sequence[tuple[str, Inspection]], batches: Sequence[Sequence[MicroBatch]], *, several: bool
-) -> None:
-    only = [one for _, one in found]
+def _print(form: str, found: Sequence[Subject], *, several: bool) -> None:
     if form == "json":
-        print(msgspec.json.format(msgspec.json.encode(only), indent=2).decode())
+        said = [{"log": one.log, **msgspec.to_builtins(one.inspection)} for one in found]
+        print(msgspec.json.format(msgspec.json.encode(said), indent=2).decode())
     elif form == "csv":
-        print("\n".join(inspection_rows(only)))
+        print("\n".join(inspection_rows([(one.log, one.inspection) for one in found])))
     elif form == "html":
-        print(page([Subject(log, one, seen) for (log, one), seen in zip(found, batches, strict=True)]))
+        print(page(found))
     else:
-        headings = [f"{log}\n" if several else "" for log, _ in found]
-        print(
-            "\n\n".join(head + "\n".join(inspection_lines(one)) for head, (_, one) in zip(headings, found, strict=True))
-        )
+        blocks = ["\n".join([*([one.log] if several else []), *inspection_lines(one.inspection)]) for one in found]
+        print("\n\n".join(blocks))

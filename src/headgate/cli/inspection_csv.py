@@ -8,6 +8,7 @@ from headgate.model.inspection import Inspection
 from headgate.model.profile import OperatorProfile
 
 _COLUMNS = (
+    "log",
     "query", "operator", "feeders", "sink", "stateful", "tasks", "records_in", "records_out", "fan_out", "busy_s",
     "useful_s", "cpu_s", "fetch_wait_s", "gc_s", "bytes_spilled", "fixed_cost_s", "fixed_cost_low", "fixed_cost_high",
     "record_cost_s", "record_cost_low", "record_cost_high", "true_rate", "largest_share", "largest_partition",
@@ -15,12 +16,12 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def inspection_rows(found: Sequence[Inspection]) -> Iterator[str]:
-    """A heading, then a row for each operator of each query; empty where something is not known."""
+def inspection_rows(found: Sequence[tuple[str, Inspection]]) -> Iterator[str]:
+    """A heading, then a row for each operator of each query of each log; empty where something is not known."""
     yield _line(_COLUMNS)
-    for one in found:
+    for log, one in found:
         for operator in one.profile.operators:
-            yield _line((one.profile.name, *_values(operator)))
+            yield _line((log, one.profile.name, *_values(operator)))
 
 
 def _values(one: OperatorProfile) -> tuple[object, ...]:

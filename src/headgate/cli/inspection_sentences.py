@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from headgate.model.arrivals import Arrivals
 from headgate.model.inspection import Answer, Inspection
 from headgate.model.keeping_up import Prospect
+from headgate.model.limits import Finding
 from headgate.model.line import Figure
 from headgate.model.profile import OperatorProfile, QueryProfile
 from headgate.model.reasons import number
+
+_FEW = 5
+"""Fewer batches than this are a hint, not evidence."""
 
 COLUMNS = ("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed ms", "record us", "largest")
 """Of the table of operators; `row` has a cell for each."""
@@ -37,30 +41,79 @@ def load(profile: QueryProfile) -> str:
 
 def fares(one: Inspection) -> str:
     """Whether it keeps up, with how much to spare, and with how many slots it would."""
-    now, present = one.now, one.profile.slots
-    on = f"on {many(present, 'slot')}" + (
-        f" ({many(len(one.profile.executors), 'executor')})" if one.profile.executors else ""
-    )
+    now, profile = one.now, one.profile
     least = "no number of executors" if one.least_slots is None else f"at least {many(one.least_slots, 'slot')}"
+    carried = f"it carries {_rate(now.carries)} records/s and {_rate(now.rate)} come ({_part(now)})"
     if not now.keeps_up:
-        return f"it falls behind {on}: it can carry {one.headroom:.0%} of what comes; {least} would keep up"
-    times = number(float(f"{one.headroom:.2g}"))  # two digits, but never as a power of ten
+        return f"it falls behind on {_pool(profile)}: {carried}; {least} would keep up"
+    if not now.in_time:
+        return (
+            f"it keeps up on {_pool(profile)} but batches overrun their interval: in time {carried}; {least} would do"
+        )
     return (
-        f"it keeps up {on} and uses {now.utilisation:.0%} of what it can carry (up to {times} times the rate); "
-        f"{least} would do{_freshness(now)}"
+        f"it keeps up on {_pool(profile)}: {_rate(now.rate)} records/s come and it carries {_rate(now.carries)} "
+        f"({now.utilisation:.0%} used); {least} would do{_freshness(now)}{_backlog(one)}"
     )
+
+
+def _pool(profile: QueryProfile) -> str:
+    if not profile.executors:
+        return f"{many(profile.slots, 'slot')} or more (so many were seen at work)"
+    return f"{many(profile.slots, 'slot')} ({many(len(profile.executors), 'executor')})"
+
+
+def _rate(records: float) -> str:
+    return "any number of" if records == float("inf") else number(float(f"{records:.3g}"))
+
+
+def _part(now: Prospect) -> str:
+    return f"{min(now.carries / now.rate, 9.99):.0%}" if now.rate else "all"
+
+
+def _backlog(one: Inspection) -> str:
+    """What waits beyond the next batch is older than that."""
+    waiting, now = one.profile.arrivals.waiting or 0, one.now
+    if waiting <= 1.5 * max(one.profile.records, 1.0):
+        return ""
+    after = now.drained_after(waiting)
+    if after is None:
+        return f", but the {waiting:,} that wait are never worked off"
+    return f", once the {waiting:,} that wait are worked off, in about {_span(after)}"
+
+
+def _span(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> _span(45), _span(600), _span(8000)
+    ('45 s', '10 min', '2.2 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def limit_heading(one: Inspection) -> str:
+    """What the first finding is called: of a query that is as it should be, what would come next."""
+    return "limit" if not (one.now.keeps_up and one.now.in_time) else "next limit"
 
 
 def findings(one: Inspection) -> list[str]:
     """The limit, then what else holds batches back; never empty."""
-    return [
-        f"{finding.limit}" + ("" if finding.gain is None else f" [without it: -{finding.gain:.0%}]")
-        for finding in one.limits
-    ]
+    return [f"{finding.limit}{_gain(finding, one.now)}" for finding in one.limits]
+
+
+def _gain(finding: Finding, now: Prospect) -> str:
+    if finding.gain is None:
+        return ""
+    enough = not now.keeps_up and now.carries / max(1 - finding.gain, 1e-9) >= now.rate
+    return f" [without it: -{finding.gain:.0%}{', and it would keep up' if enough else ''}]"
 
 
 def notes(one: Inspection) -> Iterator[str]:
     """What to keep in mind about all the rest."""
+    if one.profile.counted < _FEW:
+        cold_too = " cold ones among them," if one.profile.counted == one.profile.batches else ""
+        yield f"only {many(one.profile.counted, 'batch', 'batches')} to go by,{cold_too} so all this is a hint"
     if abs(one.reproduced - 1) > 0.1:
         yield f"run again in the model, these batches take {one.reproduced:.2f} times as long; trust it that far"
 
@@ -81,25 +134,52 @@ def cold(profile: QueryProfile) -> Iterator[str]:
     """What new executors cost, where some were seen to start."""
     if profile.cold is not None:
         yield (
-            f"cold executors: the first tasks took {profile.cold.seconds:.1f} s longer than usual, median of the "
-            f"{profile.cold.executors:,} that were seen to start"
+            f"cold executors: the first tasks took {profile.cold.seconds:.1f} s longer than usual "
+            f"({many(profile.cold.executors, 'executor')} seen to start)"
         )
 
 
-def what_if(answer: Answer) -> Iterator[str]:
-    """What would be; the first sentence is the answer, the others what goes with it."""
-    asked = answer.prospect
-    yield f"{number(round(asked.rate, 1))} records/s on {many(asked.slots, 'slot')}: {_outcome(asked)}"
+def what_if(one: Inspection) -> Iterator[str]:
+    """What would be, if anything was asked; the first sentence is the answer, the others what goes with it."""
+    answer = one.answer
+    if answer is None:
+        return
+    asked, few = answer.prospect, one.profile.counted < _FEW
+    yield f"{_asked(answer)}: {_outcome(asked, few=few)}"
     if answer.where_state_lies is not None:
-        yield f"that is with state spread evenly; where it lies now: {_outcome(answer.where_state_lies)}"
-    if answer.least_slots is None:
-        yield "no number of slots does it: the limit is another"
+        yield f"that is with state spread evenly; where it lies now: {_outcome(answer.where_state_lies, few=few)}"
+    if answer.least_slots is not None:
+        yield f"the least that does it: {many(answer.least_slots, 'slot')}, in whole executors"
     else:
-        yield f"the least that does it: {many(answer.least_slots, 'slot')}"
+        yield f"no number of slots does it{_why_not(one)}"
+    if answer.question.partitions is not None:
+        yield "what the largest partition has beyond the middle one was taken as one hot key, which stays together"
     if asked.unseen:
         yield "more tasks at once than were seen: if they share cores or a disk it takes longer; not known yet"
     for name in answer.guessed:
         yield f"{name}: tasks were too alike to tell fixed cost from cost per record; the cautious reading"
+
+
+def _asked(answer: Answer) -> str:
+    question, asked = answer.question, answer.prospect
+    said = [f"{_rate(asked.rate)} records/s on {many(asked.slots, 'slot')}"]
+    if question.partitions is not None:
+        said.append(many(question.partitions, "partition"))
+    if question.freshness is not None:
+        said.append(f"results within {number(question.freshness)} s")
+    return ", ".join(said)
+
+
+def _why_not(one: Inspection) -> str:
+    """What stands in the way, where it is plain."""
+    come, answer = one.profile.arrivals, one.answer
+    freshness = answer.question.freshness if answer else None
+    if freshness is not None and come.trigger is not None and come.trigger >= freshness:
+        return f": batches begin every {number(come.trigger)} s, which alone is as old as that"
+    rate = answer.prospect.rate if answer else 0.0
+    if come.limit is not None and come.trigger is not None and rate > come.limit / come.trigger:
+        return f": at most {come.limit:,} records are taken every {number(come.trigger)} s"
+    return ": with a slot for every task it is still too slow, so cut the work finer (--partitions), or mend the limit"
 
 
 def row(operator: OperatorProfile) -> tuple[str, ...]:
@@ -109,7 +189,7 @@ def row(operator: OperatorProfile) -> tuple[str, ...]:
         f"{operator.tasks:,}",
         number(round(operator.records_in, 1)),
         number(round(operator.records_out, 1)),
-        "" if operator.fan_out is None else number(operator.fan_out),
+        "" if operator.fan_out is None else number(float(f"{operator.fan_out:.3g}")),
         f"{operator.busy:.2f}",
         f"{operator.cpu / operator.busy:.0%}" if operator.busy else "",
         _cost(operator.fixed_cost, 1e3),
@@ -118,35 +198,35 @@ def row(operator: OperatorProfile) -> tuple[str, ...]:
     )
 
 
-def many(count: int, of: str) -> str:
+def many(count: int, of: str, of_several: str = "") -> str:
     """So many of something, in words.
 
-    >>> many(1, "slot"), many(1200, "slot")
-    ('1 slot', '1,200 slots')
+    >>> many(1, "slot"), many(1200, "slot"), many(2, "batch", "batches")
+    ('1 slot', '1,200 slots', '2 batches')
     """
-    return f"{count:,} {of}" if count == 1 else f"{count:,} {of}s"
+    return f"{count:,} {of if count == 1 else of_several or of + 's'}"
 
 
 def _cut_by(come: Arrivals) -> str:
-    if come.trigger is not None:
-        return f"every {number(come.trigger)} s"
-    if come.limit is not None:
-        return f"as soon as possible and take {come.limit:,} records at the most"
-    return "as soon as possible"
+    begin = "as soon as possible" if come.trigger is None else f"every {number(come.trigger)} s"
+    return begin if come.limit is None else f"{begin} and take {come.limit:,} records at the most"
 
 
 def _freshness(fares: Prospect) -> str:
     return "" if fares.freshness is None else f"; results are {fares.freshness:.1f} s old at the most"
 
 
-def _outcome(fares: Prospect) -> str:
+def _outcome(fares: Prospect, *, few: bool) -> str:
     if fares.batch is None:
-        return "falls behind, batches grow without end"
-    took = f"a batch takes {fares.batch.value:.2f} s ({fares.batch.low:.2f} to {fares.batch.high:.2f})"
+        return f"falls behind, batches grow without end: it would carry {_rate(fares.carries)} records/s"
+    spread = "" if few else f" ({fares.batch.low:.2f} to {fares.batch.high:.2f})"
+    took = f"a batch takes {fares.batch.value:.2f} s{spread}"
+    carried = f"it carries {_rate(fares.carries)} records/s"
     if not fares.keeps_up:
-        return f"{took} and falls behind: {fares.utilisation:.0%} of what it can carry"
+        return f"{took} and it falls behind: {carried}"
+    late = "" if fares.in_time else ", batches overrun their interval"
     stale = "" if fares.fresh_enough else ", not as fresh as asked"
-    return f"{took}, {fares.utilisation:.0%} of what it can carry{_freshness(fares)}{stale}"
+    return f"{took}, {carried}{late}{_freshness(fares)}{stale}"
 
 
 def _cost(cost: Figure | None, unit: float) -> str:

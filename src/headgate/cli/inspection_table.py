@@ -15,12 +15,11 @@ def inspection_lines(one: Inspection) -> Iterator[str]:
     yield say.load(profile)
     yield say.fares(one)
     for place, finding in enumerate(say.findings(one)):
-        yield f"{'also' if place else 'limit'}: {finding}"
+        yield f"{'also' if place else say.limit_heading(one)}: {finding}"
     for note in say.notes(one):
         yield f"note: {note}"
     yield from aligned_rows([say.COLUMNS, *map(say.row, profile.operators)])
     yield from say.states(profile)
     yield from say.cold(profile)
-    if one.answer is not None:
-        for place, sentence in enumerate(say.what_if(one.answer)):
-            yield ("         " if place else "what if: ") + sentence
+    for place, sentence in enumerate(say.what_if(one)):
+        yield ("         " if place else "what if: ") + sentence

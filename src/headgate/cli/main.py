@@ -27,6 +27,8 @@ Headgate sizes streaming dataflows: it works out the least resources that keep u
 
 _EXAMPLES = """\
 examples:
+  headgate inspect app-20261116000919-0000.zstd
+  headgate inspect LOG --rate 2x --slots 8
   headgate decide --topology topology.csv --rates rates.log
   headgate decide --topology topology.csv --rates rates.log --explain
   headgate decide --topology topology.csv --rates rates.log --factor 0.2 --max 32 --format json

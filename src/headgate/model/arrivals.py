@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from headgate.model.microbatch import MicroBatch
+from headgate.model.microbatch import MicroBatch, SourceRead
 
 _LEAST_REST = 0.03
 """Share of the time between two batches that must be rest for the trigger to be a fixed interval."""
@@ -46,7 +46,9 @@ def arrivals(batches: Sequence[MicroBatch], before: Sequence[MicroBatch] = ()) -
     for place, gap, _ in _gaps(batches):
         gaps.append(gap)
         taken += took[place]
-        grown += (waiting[place] or 0) - (waiting[place - 1] or 0)
+        now, before_it = waiting[place], waiting[place - 1]
+        if now is not None and before_it is not None:
+            grown += now - before_it
     if gaps:
         elapsed, interval = sum(gaps), float(np.median(gaps))
     else:  # a single batch, or none next to another: its own time is all there is
@@ -58,7 +60,7 @@ def arrivals(batches: Sequence[MicroBatch], before: Sequence[MicroBatch] = ()) -
         taken / elapsed,
         interval,
         trigger,
-        _limit(took, waiting) if trigger is None else None,
+        _limit(took, waiting),
         waiting[-1] if waiting else None,
     )
 
@@ -90,19 +92,29 @@ def _trigger(batches: Sequence[MicroBatch]) -> float | None:
 def _limit(took: Sequence[int], waiting: Sequence[int | None]) -> int | None:
     """Batches of one size to the record, none of which emptied what was waiting."""
     same = len(took) >= _LEAST_BATCHES and took[0] > 0 and len(set(took)) == 1
-    return took[0] if same and all(left is None or left > 0 for left in waiting) else None
+    return took[0] if same and all(left is not None and left > 0 for left in waiting) else None
 
 
 def _waiting(batch: MicroBatch) -> int | None:
     """Records that all sources had beyond what the batch took; None if one of them does not say."""
-    left = [records_between(source.end, source.latest) for source in batch.sources]
+    left = [_left(source) for source in batch.sources]
     return sum(one for one in left if one is not None) if left and None not in left else None
+
+
+def _left(source: SourceRead) -> int | None:
+    """Records that a source had beyond what the batch took; None where its offsets do not count records.
+
+    They do if from start to end is as far as the rows that were read: so for Kafka, not so for files or tables.
+    """
+    if source.start and records_between(source.start, source.end) != source.rows:
+        return None
+    return records_between(source.end, source.latest)
 
 
 def records_between(end: str, latest: str) -> int | None:
     """How far two offsets are apart: the differences of the whole numbers in them, added up.
 
-    Kafka counts per partition, other sources in one number; what is no whole number is not a count of records.
+    Kafka counts records per partition, other sources in one number, and some count files or versions.
 
     >>> records_between('{"topic":{"0":10,"1":20}}', '{"topic":{"0":15,"1":20}}')
     5

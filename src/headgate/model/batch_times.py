@@ -48,7 +48,7 @@ def dispatch_seconds(batch: MicroBatch) -> float:
         for executor in set(executors[mine].tolist()):
             here = mine & (executors == executor)
             launched, finished = np.sort(tasks.launched[here]), np.sort(tasks.finished[here])
-            late = min(NOTED_LATE, 0.1 * float(np.median(tasks.finished[here] - tasks.launched[here])))
-            at_first = int(np.searchsorted(launched, finished[0] - late))
+            late = min(NOTED_LATE, 0.1 * float(np.min(tasks.finished[here] - tasks.launched[here])))
+            at_first = max(1, int(np.searchsorted(launched, finished[0] - late)))
             gaps.extend((launched[at_first:] - finished[: launched.size - at_first]).tolist())
     return max(float(np.median(gaps)) / 1000, -NOTED_LATE / 1000) if gaps else 0.0

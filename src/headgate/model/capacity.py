@@ -94,11 +94,8 @@ class OperatorCapacity(msgspec.Struct, frozen=True):
     """Records out grow with this power of records in: 1 where each brings its own, less where they are combined."""
     contention: Contention
     partitions: int
-
-    @property
-    def source(self) -> bool:
-        """Whether it is fed by no other operator."""
-        return not self.feeders
+    source: bool
+    """Whether it reads the stream; a table that the stream is joined with is read by an operator that does not."""
 
 
 class Replay(msgspec.Struct, frozen=True, eq=False):
@@ -109,6 +106,8 @@ class Replay(msgspec.Struct, frozen=True, eq=False):
     seconds: tuple[Floats, ...]
     taken: tuple[Floats, ...]
     """Records in, one a task."""
+    put_out: tuple[float, ...]
+    """Records out, over all tasks."""
     homes: tuple[tuple[int, ...], ...]
 
 
@@ -152,7 +151,8 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             now = operator.contention.slowdown(self._at_once(place, AS_MEASURED, self.pool))
             then = operator.contention.slowdown(self._at_once(place, setting, pool))
             homes = self._homes(place, replay, setting, pool, seconds.size)
-            stages.append(Stage(seconds * (then / now) + self.dispatch, operator.feeders, homes))
+            held = np.maximum(seconds * (then / now) + self.dispatch, 0.0)
+            stages.append(Stage(held, operator.feeders, homes))
         schedule = scheduled(stages, pool.slots)
         lasted = tuple(over - began for began, over in zip(schedule.began, schedule.over, strict=True))
         work = float(sum(stage.seconds.sum() for stage in stages))
@@ -162,16 +162,15 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         """For each operator, how many times the records it took then it would take now."""
         asked = setting.records
         at_source = 1.0 if asked is None or not replay.records else asked / replay.records
-        came_in = [float(taken.sum()) for taken in replay.taken]
         factors: list[float] = []
         for operator in self.operators:
             feeders = operator.feeders
-            weights = [came_in[up] for up in feeders]
-            if not feeders or not sum(weights):
-                factors.append(at_source)
+            weights = [replay.put_out[up] for up in feeders]
+            if operator.source or not sum(weights):
+                factors.append(at_source if operator.source or feeders else 1.0)
             else:
-                put_out = [factors[up] ** self.operators[up].growth for up in feeders]
-                factors.append(float(np.average(put_out, weights=weights)))
+                grown = [factors[up] ** self.operators[up].growth for up in feeders]
+                factors.append(float(np.average(grown, weights=weights)))
         return factors
 
     def _seconds(self, place: int, replay: Replay, setting: Setting, factor: float) -> Floats:
@@ -181,7 +180,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         recut = setting.even or (partitions is not None and partitions != seconds.size)
         if not seconds.size or not (recut or factor != 1.0):
             return seconds
-        asked = _cut_otherwise(taken, partitions or taken.size, even=setting.even) if recut else taken
+        asked = cut_otherwise(taken, partitions or taken.size, even=setting.even) if recut else taken
         asked = asked * factor
         if operator.line is not None:
             fixed, per_record = max(operator.line.base.value, 0.0), max(operator.line.slope.value, 0.0)
@@ -229,12 +228,12 @@ def _quantile(values: list[float], part: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def _cut_otherwise(taken: Floats, partitions: int, *, even: bool) -> Floats:
+def cut_otherwise(taken: Floats, partitions: int, *, even: bool) -> Floats:
     """The same records in another number of partitions.
 
     What a partition has beyond the middle one stays together: a hot key cannot be cut.
 
-    >>> _cut_otherwise(np.array([10.0, 10.0, 10.0, 50.0]), 8, even=False).tolist()
+    >>> cut_otherwise(np.array([10.0, 10.0, 10.0, 50.0]), 8, even=False).tolist()
     [45.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0]
     """
     total = float(taken.sum())

@@ -6,11 +6,11 @@ import msgspec
 
 from headgate.model.arrivals import Arrivals
 from headgate.model.capacity import Capacity, Pool, Setting
-from headgate.model.keeping_up import Prospect, Wish, headroom, least_pool, prospect
+from headgate.model.keeping_up import Prospect, Wish, least_pool, prospect
 from headgate.model.learned_capacity import capacity
 from headgate.model.limits import Finding, limits
 from headgate.model.microbatch import MicroBatch
-from headgate.model.profile import QueryProfile, by_query, profile
+from headgate.model.profile import QueryProfile, profile
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -42,6 +42,7 @@ class Question(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """What would be if."""
 
+    question: Question
     prospect: Prospect
     where_state_lies: Prospect | None
     """The same with all state left where it is, where that makes a difference; `prospect` has it spread evenly."""
@@ -57,16 +58,10 @@ class Inspection(msgspec.Struct, frozen=True):
     profile: QueryProfile
     limits: tuple[Finding, ...]
     now: Prospect
-    headroom: float
     least_slots: int | None
     reproduced: float
     """What the model makes of the batches it learned from, against what they took: 1 is right."""
     answer: Answer | None
-
-
-def inspections(batches: Sequence[MicroBatch], question: Question = Question()) -> tuple[Inspection, ...]:  # noqa: B008 - frozen
-    """What there is to say of each query, in order of first appearance."""
-    return tuple(inspection(seen, question) for seen in by_query(batches).values())
 
 
 def inspection(seen: Sequence[MicroBatch], question: Question) -> Inspection:
@@ -74,7 +69,7 @@ def inspection(seen: Sequence[MicroBatch], question: Question) -> Inspection:
     known, model = profile(seen), capacity(seen)
     come = known.arrivals
     if question.trigger is not None:
-        come = msgspec.structs.replace(come, trigger=question.trigger, limit=None)
+        come = msgspec.structs.replace(come, trigger=question.trigger)
         known = msgspec.structs.replace(known, arrivals=come)
     wish = Wish(come.rate)
     least = least_pool(model, come, wish)
@@ -82,7 +77,6 @@ def inspection(seen: Sequence[MicroBatch], question: Question) -> Inspection:
         known,
         limits(known, model),
         prospect(model, come, wish),
-        headroom(model, come, wish),
         least.total if least else None,
         model.predict().batch.value / known.seconds if known.seconds else 1.0,
         _answer(model, come, question) if question.asked else None,
@@ -99,6 +93,7 @@ def _answer(model: Capacity, come: Arrivals, question: Question) -> Answer:
     least = least_pool(model, come, wish, setting)
     changes_size = question.rate is not None or question.partitions is not None
     return Answer(
+        question,
         spread,
         lying if _differ(spread, lying) else None,
         least.total if least else None,

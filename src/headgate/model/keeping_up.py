@@ -1,14 +1,20 @@
-"""Whether a query keeps up with its input, how much is left, and the least executors that would do.
+"""Whether a query keeps up with its input, how much it can carry, and the least executors that would do.
 
-Three ways to cut a stream into batches, three conditions (B: predicted batch time, L: records per second):
+One figure decides: `carries`, the records per second that batches can take without an end to it. B(n) is the predicted
+time of a batch of n records, T the fixed interval at which batches begin, N the most records that one may take:
 
-* fixed interval T: a batch of L T records must be over before the next, `B(L T) <= T`; freshness is `T + B`;
-* an admission limit of N records: `B(N) <= N / L`;
-* as soon as possible: a batch takes what came while the one before ran, `T = B(L T)`. The fixed point exists only if a
-  further record costs less time than it took to come; freshness is twice the fixed point.
+* with a limit: `N / max(T, B(N))`, the largest batches one after the other;
+* with an interval alone: the rate L at which a batch of L T records just ends before the next, `B(L T) = T`;
+* as soon as possible: one over what a further record adds to a batch. A batch takes what came while the one before
+  ran, `T = B(L T)`; that settles only if a record costs less time than it took to come.
+
+Utilisation is the rate over what is carried. Batches that overrun their interval follow one another as soon as
+possible: such a query may keep up all the same, only not in time. Freshness is `T + B`, or twice B without an interval,
+once nothing is waiting.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,8 +24,8 @@ from headgate.model.line import Figure
 
 _LONGEST = 24 * 3600.0
 """A batch that would take longer than a day is one that never ends."""
-_SAME = 0.02
-"""A batch whose size differs by less than this from the measured ones is one of them."""
+_TOLD = 0.005
+"""Half a per cent is less than any of this can tell."""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -36,13 +42,19 @@ class Prospect(msgspec.Struct, frozen=True):
 
     rate: float
     slots: int
+    carries: float
+    """Records per second that it can carry, in time where batches have an interval."""
+    utilisation: float
+    """Part of what it can carry; above 1 it overruns its interval or falls behind."""
     batch: Figure | None
     """Predicted time of a batch; None where batches would grow without end."""
+    records: float | None
+    """Records of such a batch."""
     freshness: float | None
-    """Seconds from arrival to result, at the worst; None where it would grow without end."""
-    utilisation: float
-    """Part of what it can carry; above 1 it falls behind."""
+    """Seconds from arrival to result, at the worst, once nothing is waiting; None where it would grow without end."""
     keeps_up: bool
+    in_time: bool
+    """Batches end before the next is due; always so where they begin as soon as possible."""
     fresh_enough: bool
     unseen: bool
     """More tasks at once than were ever seen: slower if they get in each other's way."""
@@ -50,42 +62,35 @@ class Prospect(msgspec.Struct, frozen=True):
     @property
     def good(self) -> bool:
         """Whether it is all that was asked."""
-        return self.keeps_up and self.fresh_enough
+        return self.keeps_up and self.in_time and self.fresh_enough
+
+    def drained_after(self, waiting: int) -> float | None:
+        """Seconds until what waits is gone; None if it never is."""
+        spare = self.carries - self.rate
+        return waiting / spare if spare > _TOLD * self.rate else None
 
 
-def prospect(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> Prospect:
+def prospect(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> Prospect:
     """How the query would fare in this setting."""
-    if arrivals.trigger is not None:
-        said = _batch(capacity, setting, wish.rate * arrivals.trigger)
-        return _prospect(capacity, setting, wish, said, arrivals.trigger, said.batch.value / arrivals.trigger)
-    settled, slope = _settled(lambda seconds: _batch(capacity, setting, wish.rate * seconds), arrivals.interval)
-    if arrivals.limit is not None:
-        said = _batch(capacity, setting, arrivals.limit)
-        used = said.batch.value * wish.rate / arrivals.limit
-        at_ease = settled is not None and used <= 1 and settled.batch.value * wish.rate <= arrivals.limit
-        said = settled if at_ease and settled is not None else said
-        return _prospect(capacity, setting, wish, said, said.batch.value, used)
-    if settled is None:
-        return _prospect(capacity, setting, wish, None, 0.0, max(slope, 1.01))
-    return _prospect(capacity, setting, wish, settled, settled.batch.value, min(max(slope, 0.0), 1.0))
+    asked = _Asked(capacity, come, setting)
+    fate = _fate(asked, wish)
+    said, carries = fate.batch, asked.carries()
+    return Prospect(
+        wish.rate,
+        (setting.pool or capacity.pool).total,
+        carries,
+        wish.rate / carries if carries > 0 else float("inf"),
+        said.batch if said is not None else None,
+        min(wish.rate * fate.interval, come.limit or float("inf")) if said is not None else None,
+        fate.freshness,
+        fate.keeps_up,
+        fate.in_time,
+        fate.fresh_enough(wish),
+        said.unseen if said is not None else False,
+    )
 
 
-def headroom(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> float:
-    """How many times the rate could be carried; below 1 it falls behind already. Told to one part in a hundred."""
-
-    def carried(times: float) -> bool:
-        return prospect(capacity, arrivals, Wish(wish.rate * times, wish.freshness), setting).good
-
-    low, high = (1.0, 2.0) if carried(1.0) else (0.0, 1.0)
-    while high < 1024 and low >= 1.0 and carried(high):
-        low, high = high, 2 * high
-    while high - low > 0.01 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if carried(middle) else (low, middle)
-    return low
-
-
-def least_pool(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> Pool | None:
+def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting = AS_MEASURED) -> Pool | None:
     """The fewest executors, of the size there is now and with state spread evenly, that do what is asked.
 
     None where no number of them does: then something else is the limit.
@@ -99,60 +104,123 @@ def least_pool(capacity: Capacity, arrivals: Arrivals, wish: Wish, setting: Sett
 
     def enough(executors: int) -> bool:
         asked = msgspec.structs.replace(setting, pool=pool(executors), spread_bins=True)
-        return prospect(capacity, arrivals, wish, asked).good
+        fate = _fate(_Asked(capacity, come, asked), wish)
+        return fate.keeps_up and fate.in_time and fate.fresh_enough(wish)
 
-    if not enough(most):
-        return None
-    low, high = 0, most
+    # Upwards in ever larger steps until one does, then back in the last step: more executors are not always better,
+    # since tasks may get in each other's way, so that the most do is not to be counted on.
+    low, high = 0, 1
+    while not enough(high):
+        if high >= most:
+            return None
+        low, high = high, min(most, max(high + 1, high * 5 // 4))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return pool(high)
 
 
-def _batch(capacity: Capacity, setting: Setting, records: float) -> Prediction:
-    same = abs(records - capacity.records) <= _SAME * capacity.records
-    return capacity.predict(msgspec.structs.replace(setting, records=None if same else records))
+class _Fate(NamedTuple):
+    """What becomes of a query."""
+
+    batch: Prediction | None
+    interval: float
+    keeps_up: bool
+    in_time: bool
+
+    @property
+    def freshness(self) -> float | None:
+        """Seconds from arrival to result, at the worst."""
+        return self.interval + self.batch.batch.value if self.batch is not None and self.keeps_up else None
+
+    def fresh_enough(self, wish: Wish) -> bool:
+        """Whether that is within what is asked."""
+        return wish.freshness is None or (self.freshness is not None and self.freshness <= wish.freshness)
 
 
-def _settled(batch_after: Callable[[float], Prediction], guess: float) -> tuple[Prediction | None, float]:
-    """The batch that takes as long as what it processes took to come, and what a further second of records adds to it.
+def _fate(asked: "_Asked", wish: Wish) -> _Fate:
+    trigger, limit = asked.come.trigger, asked.come.limit
+    batch = asked.settled(wish.rate)
+    keeps_up = batch is not None
+    if limit is not None:
+        keeps_up = wish.rate <= asked.carries() * (1 + _TOLD)
+        if not keeps_up or batch is None:
+            batch = asked.batch(limit)
+    took = batch.batch.value if batch is not None else 0.0
+    in_time = trigger is None or (batch is not None and took <= trigger * (1 + _TOLD))
+    return _Fate(batch, max(trigger or 0.0, took), keeps_up, in_time)
 
-    By secants: batch time is very nearly a straight line in the records, so two or three are enough. The second answer
-    is the part of the capacity that is used; None where it is all of it, so that batches grow without end.
+
+class _Asked:
+    """A capacity in one setting, and how records come."""
+
+    def __init__(self, capacity: Capacity, come: Arrivals, setting: Setting) -> None:
+        self.capacity, self.come, self.setting = capacity, come, setting
+
+    def batch(self, records: float) -> Prediction:
+        """The time of a batch of so many records."""
+        return self.capacity.predict(msgspec.structs.replace(self.setting, records=records))
+
+    def settled(self, rate: float) -> Prediction | None:
+        """The batch that comes again and again at this rate; None where each is longer than the one before."""
+        trigger = self.come.trigger
+        if trigger is not None:
+            in_time = self.batch(rate * trigger)
+            if in_time.batch.value <= trigger * (1 + _TOLD):
+                return in_time
+        return _fixed_point(lambda seconds: self.batch(rate * seconds), max(self.come.interval, trigger or 0.0))
+
+    def carries(self) -> float:
+        """Records per second that batches can take without an end to it."""
+        trigger, limit = self.come.trigger, self.come.limit
+        if limit is not None:
+            return limit / max(trigger or 0.0, self.batch(limit).batch.value)
+        in_interval = self._in(trigger) / trigger if trigger is not None else 0.0
+        return in_interval or self._without_interval()
+
+    def _without_interval(self) -> float:
+        """One over what a further record adds to a batch, beyond any that was seen: where batches only grow."""
+        records = 2 * max(self.capacity.records, 1.0)
+        added = self.batch(2 * records).batch.value - self.batch(records).batch.value
+        return records / added if added > 1e-9 else float("inf")
+
+    def _in(self, seconds: float) -> float:
+        """The records of a batch that takes so long, by secants; 0 where the smallest takes longer."""
+        one, other = max(self.capacity.records, 1.0), 2 * max(self.capacity.records, 1.0)
+        took, then = self.batch(one).batch.value, self.batch(other).batch.value
+        for _ in range(20):
+            slope = (then - took) / (other - one)
+            if slope <= 1e-12:
+                return 0.0
+            one, took = other, then
+            other = one + (seconds - took) / slope
+            if other <= 1e-3 * self.capacity.records:
+                return 0.0
+            then = self.batch(other).batch.value
+            if abs(then - seconds) <= _TOLD * seconds or abs(other - one) <= 1e-6 * other:
+                break
+        return other
+
+
+def _fixed_point(batch_after: Callable[[float], Prediction], guess: float) -> Prediction | None:
+    """The batch that takes as long as what it processes took to come; None if there is none.
+
+    By secants: batch time is very nearly a straight line in the records, so two or three are enough.
     """
     one = max(guess, 1e-3)
     other = 1.5 * one
     took, then = batch_after(one).batch.value, batch_after(other).batch.value
+    said = None
     for _ in range(30):
         slope = (then - took) / (other - one)
         if slope >= 1.0:
-            return None, slope
+            return None
         one, took = other, then
         other = max(1e-3, (took - slope * one) / (1 - slope))
         said = batch_after(other)
         then = said.batch.value
-        if abs(then - other) <= 0.005 * other or abs(other - one) <= 1e-6 * other:
-            return said, slope
+        if abs(then - other) <= _TOLD * other or abs(other - one) <= 1e-6 * other:
+            return said
         if other > _LONGEST:
-            return None, slope
-    return said, slope
-
-
-def _prospect(
-    capacity: Capacity, setting: Setting, wish: Wish, said: Prediction | None, interval: float, used: float
-) -> Prospect:
-    # Half a percent is less than any of this can tell.
-    keeps_up = said is not None and used <= 1.005
-    freshness = interval + said.batch.value if said is not None and keeps_up else None
-    fresh = wish.freshness is None or (freshness is not None and freshness <= wish.freshness)
-    return Prospect(
-        wish.rate,
-        (setting.pool or capacity.pool).total,
-        said.batch if said is not None else None,
-        freshness,
-        used,
-        keeps_up,
-        fresh,
-        said.unseen if said is not None else False,
-    )
+            return None
+    return said

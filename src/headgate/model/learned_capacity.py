@@ -24,28 +24,43 @@ def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Cap
     """
     counted = warm(batches)
     last = on_the_last_pool(counted)
-    fullest = max(last, key=lambda batch: len(batch.dataflow.operators))
-    names = fullest.dataflow.ids
-    places = {executor.id: place for place, executor in enumerate(last[-1].executors)}
-    slots = tuple(executor.slots for executor in last[-1].executors if executor.slots > 0)
+    flow = whole_dataflow(last)
+    executors = [executor for executor in last[-1].executors if executor.slots > 0]
+    places = {executor.id: place for place, executor in enumerate(executors)}
     chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), replays)).astype(int)).tolist()
     return Capacity(
-        tuple(_operator(name, fullest, counted, last, batches) for name in names),
-        Pool(slots or (most_at_once(last),)),
+        tuple(_operator(name, flow, counted, last, batches) for name in flow),
+        Pool(tuple(executor.slots for executor in executors) or (most_at_once(last),)),
         float(np.median([batch.input_rows for batch in last])),
         float(np.median([dispatch_seconds(batch) for batch in last])),
-        tuple(_replay(last[place], names, places) for place in chosen),
+        tuple(_replay(last[place], list(flow), places) for place in chosen),
     )
+
+
+def whole_dataflow(batches: Sequence[MicroBatch]) -> dict[str, tuple[str, ...]]:
+    """All operators of these batches, upstream first, each with those that feed it, whichever batch they ran in."""
+    feeders: dict[str, dict[str, None]] = {}
+    for batch in sorted(batches, key=lambda one: -len(one.dataflow.operators)):
+        for name in batch.dataflow.ids:
+            feeders.setdefault(name, {})
+        for edge in batch.dataflow.edges:
+            feeders[edge.target].setdefault(edge.source)
+    ordered: dict[str, tuple[str, ...]] = {}
+    while len(ordered) < len(feeders):
+        ready = [name for name in feeders if name not in ordered and feeders[name].keys() <= ordered.keys()]
+        # Batches that disagree about who feeds whom make a circle; it is cut where it was first met.
+        for name in ready or [next(name for name in feeders if name not in ordered)]:
+            ordered[name] = tuple(up for up in feeders[name] if up in ordered)
+    return ordered
 
 
 def _operator(
     name: str,
-    fullest: MicroBatch,
+    flow: dict[str, tuple[str, ...]],
     counted: Sequence[MicroBatch],
     last: Sequence[MicroBatch],
     seen: Sequence[MicroBatch],
 ) -> OperatorCapacity:
-    index = fullest.dataflow.index
     tasks = [_tasks_of(name, batch) for batch in last]
     line = _line(tasks)
     if line is None:
@@ -53,7 +68,9 @@ def _operator(
         # others of different size; what they say must fit what the warm ones took.
         others = (_line([_tasks_of(name, one) for one in more]) for more in (counted, seen))
         line = next((one for one in others if one is not None and _fits(one, tasks)), None)
-    feeders = tuple(index[edge.source] for edge in fullest.dataflow.edges if edge.target == name)
+    index = {one: place for place, one in enumerate(flow)}
+    feeders = tuple(index[up] for up in flow[name])
+    reading = {one for batch in last for one in batch.reading}
     return OperatorCapacity(
         name,
         feeders,
@@ -62,6 +79,7 @@ def _operator(
         _growth(name, last),
         contention(list(_slowdowns(name, counted, line))),
         int(np.median([taken.size for taken, _ in tasks if taken.size])),
+        name in reading if reading else not feeders,
     )
 
 
@@ -115,17 +133,29 @@ def _slowdowns(name: str, counted: Sequence[MicroBatch], line: Line | None) -> l
         if line is not None:
             expected = float(np.mean(max(line.base.value, 0.0) + max(line.slope.value, 0.0) * records)) or 1.0
         # By what the pool allows: how many happened to run side by side differs from batch to batch by chance.
-        at_once = min(batch.slots or most_at_once([batch]), seconds.size)
+        at_once = min(_slots_for(name, batch) or most_at_once([batch]), seconds.size)
         points.append((at_once, float(np.mean(seconds)) / expected))
     return points
 
 
+def _slots_for(name: str, batch: MicroBatch) -> int:
+    """Slots that could take its tasks: all there are or, of an operator with state, those where its state lives."""
+    if name not in batch.stateful:
+        return batch.slots
+    mine = np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name])
+    holding = {batch.tasks.executor[row] for row in mine}
+    return sum(executor.slots for executor in batch.executors if executor.id in holding)
+
+
 def _replay(batch: MicroBatch, names: Sequence[str], places: dict[str, int]) -> Replay:
-    seconds, taken, homes = [], [], []
+    seconds, taken, put_out, homes = [], [], [], []
     for name in names:
         records, occupied = _tasks_of(name, batch)
         mine = np.flatnonzero(batch.tasks.operator == batch.dataflow.index.get(name, -1))
         seconds.append(occupied)
         taken.append(records.astype(np.float64))
+        put_out.append(float(batch.tasks.records_out[mine].sum()))
         homes.append(tuple(places.get(batch.tasks.executor[row], ANYWHERE) for row in mine))
-    return Replay(driver_seconds(batch), float(batch.input_rows), tuple(seconds), tuple(taken), tuple(homes))
+    return Replay(
+        driver_seconds(batch), float(batch.input_rows), tuple(seconds), tuple(taken), tuple(put_out), tuple(homes)
+    )

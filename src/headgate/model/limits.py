@@ -232,6 +232,13 @@ def limits(profile: QueryProfile, capacity: Capacity) -> tuple[Finding, ...]:
         if batch - seconds >= _LEAST_GAIN * batch
     ]
     found.sort(key=lambda finding: -(finding.gain or 0.0))
+    come = profile.arrivals
+    if come.limit is not None and come.trigger is not None and now.batch.value <= come.trigger:
+        # It has time to spare and may not use it: nothing else counts.
+        found = [
+            Finding(AdmissionLimit(come.limit), None),
+            *(f for f in found if not isinstance(f.limit, AdmissionLimit)),
+        ]
     memory = [Finding(limit, None) for limit in _memory(profile)]
     # A task that spills is slow for want of memory; that more slots would help too is the lesser remedy.
     if memory and (not found or isinstance(found[0].limit, TooFewSlots)):
@@ -254,18 +261,16 @@ def _without_each(profile: QueryProfile, capacity: Capacity, now: Prediction) ->
         gains = [before - after for before, after in zip(now.stages, then.stages, strict=True)]
         return operators[gains.index(max(gains))]
 
-    then = without(Setting(pool=Pool(capacity.pool.slots * 2)))
+    holding = len(longest.state.bins_on) if longest.state is not None else len(capacity.pool.slots)
+    misplaced = longest.stateful and holding < min(len(capacity.pool.slots), longest.tasks)
+    if misplaced:
+        spread = without(Setting(spread_bins=True))
+        yield Placement(longest.name, longest.tasks, holding, len(capacity.pool.slots)), spread.batch.value
+    # State that sits on a few executors stays there when others join; state that is spread is spread over those too.
+    then = without(Setting(pool=Pool(capacity.pool.slots * 2), spread_bins=not misplaced))
     operator = gainer(then)
     share = operator.cpu / operator.busy if operator.busy else 1.0
     yield TooFewSlots(operator.name, slots, operator.tasks, share), then.batch.value
-    if longest.stateful and longest.state is not None:
-        holding = len(longest.state.bins_on)
-        if holding < min(len(capacity.pool.slots), longest.tasks):
-            spread = without(Setting(spread_bins=True))
-            yield (
-                Placement(longest.name, longest.tasks, holding, len(capacity.pool.slots)),
-                spread.batch.value,
-            )
     then = without(Setting(even=True))
     operator = gainer(then)
     even = 1 / operator.tasks
@@ -277,7 +282,7 @@ def _without_each(profile: QueryProfile, capacity: Capacity, now: Prediction) ->
         yield TooFewPartitions(operator.name, operator.tasks, slots), then.batch.value
     then = without(Setting(source_partitions=2 * max(one.tasks for one in operators)))
     operator = gainer(then)
-    if not operator.feeders and operator.tasks < slots:
+    if capacity.operators[operators.index(operator)].source and operator.tasks < slots:
         yield TooFewSourcePartitions(operator.name, operator.tasks, slots), then.batch.value
     if profile.arrivals.limit is not None:
         yield (

@@ -86,19 +86,6 @@ class QueryProfile(msgspec.Struct, frozen=True):
     operators: tuple[OperatorProfile, ...]
 
 
-def by_query(batches: Sequence[MicroBatch]) -> dict[str, list[MicroBatch]]:
-    """The batches of each query, in order of first appearance."""
-    of_query: dict[str, list[MicroBatch]] = {}
-    for batch in batches:
-        of_query.setdefault(batch.query, []).append(batch)
-    return of_query
-
-
-def profiles(batches: Sequence[MicroBatch]) -> tuple[QueryProfile, ...]:
-    """A profile of each query, in order of first appearance."""
-    return tuple(map(profile, by_query(batches).values()))
-
-
 def profile(seen: Sequence[MicroBatch]) -> QueryProfile:
     """A profile of one query; of the batches on the pool it had last, which is the one to decide about."""
     counted = on_the_last_pool(warm(seen))

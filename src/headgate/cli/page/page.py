@@ -78,7 +78,7 @@ def _tiles(one: Inspection) -> Markup:
         (number(round(profile.arrivals.rate, 1)), "records/s arrive"),
         (f"{profile.slots:,}", "slots now"),
         ("none" if one.least_slots is None else f"{one.least_slots:,}", "slots at least to keep up"),
-        (f"{now.utilisation:.0%}", "of what it can carry" + ("" if now.keeps_up else ": falls behind")),
+        (number(float(f"{now.carries:.3g}")), "records/s it can carry" + ("" if now.keeps_up else ": falls behind")),
         ("grows" if now.freshness is None else f"{now.freshness:.1f} s", "age of results at the most"),
     ]
     behind = not now.keeps_up
@@ -94,7 +94,11 @@ def _tiles(one: Inspection) -> Markup:
 
 def _limit(one: Inspection) -> Markup:
     calm = " calm" if isinstance(one.limits[0].limit, Balanced) else ""
-    return element("div", element("p", element("b", "limit: "), say.findings(one)[0]), class_=f"limit-said{calm}")
+    return element(
+        "div",
+        element("p", element("b", f"{say.limit_heading(one)}: "), say.findings(one)[0]),
+        class_=f"limit-said{calm}",
+    )
 
 
 def _further(one: Inspection) -> Iterator[Markup]:
@@ -110,7 +114,7 @@ def _further(one: Inspection) -> Iterator[Markup]:
 
 def _what_if(one: Inspection) -> Iterator[Markup]:
     if one.answer is not None:
-        answer, *rest = say.what_if(one.answer)
+        answer, *rest = say.what_if(one)
         yield element("h3", "What if")
         yield element("p", element("b", answer))
         yield element("ul", *(element("li", sentence) for sentence in rest))
