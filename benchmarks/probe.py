@@ -46,6 +46,8 @@ from headgate.spark.probe import Probe
 TASKS = 100
 TICKS = os.sysconf("SC_CLK_TCK")
 SAMPLES = 10_000
+# By default a map task opens a file for each of the 50 partitions: most of the batch would be that.
+SETTINGS = {"spark.ui.port": "0", "spark.shuffle.sort.bypassMergeThreshold": "1"}
 LIMIT = 3.0
 """Per cent, of throughput and of a core."""
 
@@ -87,7 +89,7 @@ class Bench:
         """The query, under way."""
         half = str(TASKS // 2)
         rows = (
-            self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "20000")
+            self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "2000")
             .option("numPartitions", half).load()
         )  # fmt: skip
         writer = rows.repartition(TASKS // 2, "value").writeStream.format("noop").queryName("bench")
@@ -131,15 +133,18 @@ def reports(query: Any) -> list[dict[str, Any]]:
     return [msgspec.json.decode(one.json()) for one in query._jsq.recentProgress()]
 
 
-def trigger_to_trigger(query: Any, seconds: float) -> float:
-    """Mean milliseconds from one trigger to the next over so many seconds."""
-    began = time.time()
-    time.sleep(seconds)
-    ended = time.time()
-    starts = [_seconds(one["timestamp"]) for one in reports(query)]
-    inside = [start for start in starts if began < start < ended]
-    gaps = [1000 * (b - a) for a, b in itertools.pairwise(inside)]
-    return statistics.fmean(gaps)
+def last_batch(query: Any) -> int:
+    """The number of the last batch that is over; -1 before the first."""
+    last = query._jsq.lastProgress()
+    return -1 if last is None else int(last.batchId())
+
+
+def trigger_to_trigger(query: Any, batches: int) -> float:
+    """Mean milliseconds from one trigger to the next over so many batches, from the next but one on."""
+    first = last_batch(query) + 2
+    wait_for_batch(query, first + batches)
+    starts = {one["batchId"]: _seconds(one["timestamp"]) for one in reports(query)}
+    return 1000 * (starts[first + batches] - starts[first]) / batches
 
 
 def _seconds(timestamp: str) -> float:
@@ -148,7 +153,7 @@ def _seconds(timestamp: str) -> float:
 
 def wait_for_batch(query: Any, number: int) -> None:
     """Until so many batches are over."""
-    while (last := query._jsq.lastProgress()) is None or last.batchId() < number:
+    while last_batch(query) < number:
         if not query.isActive:
             raise SystemExit(f"the query ended: {query.exception()}")
         time.sleep(0.2)
@@ -164,7 +169,7 @@ def cost(bench: Bench, given: argparse.Namespace) -> None:
     query = bench.query(None)
     wait_for_batch(query, given.warm)
     bench.attached(True, lambda: trigger_to_trigger(query, given.busy))
-    print(f"throughput, {given.busy:g} s a segment ", end="", flush=True)
+    print(f"throughput, {given.busy} batches a segment ", end="", flush=True)
     timed = bench.pairs(given.pairs, lambda: trigger_to_trigger(query, given.busy))
     query.stop()
     loss = interval([100 * (1 - off / on) for on, off in timed])
@@ -254,7 +259,7 @@ def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--busy", type=float, default=8.0, help="seconds a segment, batch after batch")
+    parser.add_argument("--busy", type=int, default=15, help="batches a segment, one after the other")
     parser.add_argument("--paced", type=float, default=12.0, help="seconds a segment, one batch a second")
     parser.add_argument("--warm", type=int, default=60, help="batches before anything counts")
     parser.add_argument("--channels", action="store_true", help="compare ways to get at one batch instead")
@@ -262,7 +267,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=100, help="with --channels: how often each way is asked")
     given = parser.parse_args()
     with LocalCluster(workers=1, slots=4) as cluster:
-        spark = cluster.session("bench", executors=2, cores=2, conf={"spark.ui.port": "0"})
+        spark = cluster.session("bench", executors=2, cores=2, conf=SETTINGS)
         spark.sparkContext.setLogLevel("OFF")
         bench = Bench(spark)
         if given.channels:

@@ -3,13 +3,17 @@
 import threading
 import time
 
+import msgspec
 import pytest
 
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.reader import read_events
+from headgate.formats.eventlog.streaming import Progress
 from headgate.model.errors import InputError
+from headgate.spark.internals import StatusStore
+from headgate.spark.live_batches import LiveBatches
 from headgate.spark.probe import Probe
-from headgate.spark.probe_notes import BatchesNotTaken
+from headgate.spark.probe_notes import BatchesNotTaken, PlanUnknown
 from headgate.workloads.load import Constant, load_to_text
 from headgate.workloads.throttle import throttle
 from same_batches import differences
@@ -137,3 +141,37 @@ def test_a_session_whose_driver_is_elsewhere_is_refused_in_one_line():
 
     with pytest.raises(InputError, match="no driver in this process"):
         Probe(Remote())
+
+
+def test_what_spark_has_let_go_is_said_and_a_batch_in_part_is_never_given(spark, tmp_path):
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "10").load()
+    query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    while query.lastProgress is None:
+        query.awaitTermination(0.2)
+    query.stop()
+    store = StatusStore(spark)
+    progress = msgspec.json.decode(store._json.writeValueAsString(query._jsq.lastProgress()), type=Progress)
+
+    def read():
+        return LiveBatches(store).read(progress)
+
+    def let_go(kind, key):
+        store._entries.delete(spark._jvm.java.lang.Class.forName(kind), key)
+
+    while (whole := read()) is None:
+        time.sleep(0.1)
+    assert (whole.batch.input_rows, whole.notes) == (10, ())
+    jobs = [job for job in msgspec.json.decode(store.jobs(0)) if job["info"]["jobGroup"] == progress.run_id]
+    (job,) = (job for job in jobs if job["info"]["description"].endswith(f"batch = {progress.batch_id}"))
+    (stage,) = job["info"]["stageIds"]
+    task = msgspec.json.decode(store.tasks(stage, 0))[0]["taskId"]
+
+    long = spark._jvm.java.lang.Long
+    let_go("org.apache.spark.sql.execution.ui.SparkPlanGraphWrapper", long(str(job["sqlExecutionId"])))
+    unnamed = read()
+    assert [type(note) for note in unnamed.notes] == [PlanUnknown]
+    assert unnamed.batch.dataflow.ids == ("stage 0",)
+    let_go("org.apache.spark.status.TaskDataWrapper", long(str(task)))
+    assert (read().batch, ["retainedTasks" in str(note) for note in read().notes]) == (None, [True])
+    let_go("org.apache.spark.status.RDDOperationGraphWrapper", stage)
+    assert (read().batch, ["retainedStages" in str(note) for note in read().notes]) == (None, [True])

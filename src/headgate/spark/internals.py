@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -26,7 +27,6 @@ _NOT_WANTED = {
         "completionTime jobTags killedTasksSummary name numActiveStages numActiveTasks numCompletedStages "
         "numFailedStages numSkippedStages numSkippedTasks numTasks"
     ),
-    "org.apache.spark.status.JobDataWrapper": "skippedStages",
     "org.apache.spark.status.api.v1.ExecutorSummary": (
         "activeTasks addTime attributes blacklistedInStages completedTasks diskUsed excludedInStages executorLogs "
         "failedTasks isActive isBlacklisted isExcluded maxMemory maxTasks memoryMetrics memoryUsed peakMemoryMetrics "
@@ -84,11 +84,15 @@ def driver_jvm(spark: Any) -> Any:
     return spark._jvm
 
 
+class ForgottenError(LookupError):
+    """Something that Spark's status store no longer has: it keeps so many of each kind."""
+
+
 class StatusStore:
     """What the driver knows of its own jobs, tasks and plans: the data behind Spark's web UI, there without it too.
 
     Needs: `SparkContext.statusStore` and `SharedState.statusStore` of the JVM, and the Jackson that Spark brings along.
-    Every answer is JSON, written by the JVM in one call however long it is. Keys it does not have are errors of Py4J.
+    Every answer is JSON, written by the JVM in one call however long it is; what is gone is a `ForgottenError`.
 
     Views over the store are sorted anew for every question, all that is in it: so tasks are asked for by stage, in
     order of run time, which is the one order Spark keeps apart for each stage (by id it would sort every task of
@@ -125,7 +129,7 @@ class StatusStore:
 
     def stage_graph(self, stage: int) -> str:
         """The RDDs of a stage."""
-        return str(self._json.writeValueAsString(self._entries.read(self._graph, stage)))
+        return str(self._json.writeValueAsString(_kept(lambda: self._entries.read(self._graph, stage))))
 
     def execution(self, id: int) -> str:
         """A SQL execution, or `null`."""
@@ -137,11 +141,20 @@ class StatusStore:
 
     def plan(self, execution: int) -> str:
         """The plan of a SQL execution."""
-        return str(self._json.writeValueAsString(self._sql.planGraph(execution)))
+        return str(self._json.writeValueAsString(_kept(lambda: self._sql.planGraph(execution))))
 
     def executors(self) -> str:
         """The executors that are there, and the driver."""
         return str(self._json.writeValueAsString(self._core.executorList(True)))
+
+
+def _kept(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() == "java.util.NoSuchElementException":
+            raise ForgottenError from None
+        raise
 
 
 def _class(jvm: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from headgate.formats.eventlog.plans import Fragment, fragments
 from headgate.formats.eventlog.streaming import Progress
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
-from headgate.spark.internals import StatusStore
+from headgate.spark.internals import ForgottenError, StatusStore
 from headgate.spark.plan_graph import plan_tree
 from headgate.spark.probe_notes import BatchLeftOut, Note, PlanUnknown
 from headgate.spark.stage_match import StageScopes, match_stages, rows_of
@@ -46,6 +46,11 @@ class Answer(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
+def left_out(progress: Progress, problem: str) -> Answer:
+    """No batch, and why."""
+    return Answer(None, (BatchLeftOut(progress.name or progress.id, progress.batch_id, problem),))
+
+
 class LiveBatches:
     """Reads batches of any number of queries from one driver. Remembers of each run which jobs are done with."""
 
@@ -72,17 +77,12 @@ class LiveBatches:
         roots = [executions[one.root_execution_id] for one in wanted if one.root_execution_id in executions]
         if not all(job.info.ended for job in mine) or not all(one.over for one in (*wanted, *roots)):
             return None
-        answer = self._answer(progress, mine, executions)
         self._first_job[run] = mine[-1].info.job_id + 1
-        return answer
-
-    def give_up(self, progress: Progress) -> Answer:
-        """What to say of a batch that the store does not get whole, however long one waits."""
-        problem = (
-            "Spark's status store did not show its jobs to the end in time; events may have been dropped "
-            "(spark.scheduler.listenerbus.eventqueue.capacity) or let go (spark.ui.retainedJobs)"
-        )
-        return Answer(None, (BatchLeftOut(progress.name or progress.id, progress.batch_id, problem),))
+        try:
+            return self._answer(progress, mine, executions)
+        except ForgottenError:
+            problem = "its stages are no longer in Spark's status store; raise spark.ui.retainedStages"
+            return left_out(progress, problem)
 
     # Which jobs and executions.
 
@@ -120,17 +120,15 @@ class LiveBatches:
         for job in jobs:
             graphs = [self._graph(id) for id in job.info.stage_ids]
             fresh = [graph for graph in graphs if graph.stage_id not in stages]
-            ran = self._ran(job, fresh, graphs)
-            stages.update((stage.id, stage) for stage in ran)
-            missing += job.info.num_completed_indices - sum(
-                len(stages[id].tasks) for id in job.info.stage_ids if id in stages
-            )
+            stages.update((stage.id, stage) for stage in self._ran(job, fresh, graphs))
+            counted = sum(len(stages[id].tasks) for id in job.info.stage_ids)
+            missing += max(0, job.info.num_completed_indices - counted)
             if job.sql_execution_id is not None:
                 of_execution = by_execution.setdefault(job.sql_execution_id, [])
                 of_execution.extend(StageScopes(graph.stage_id, graph.scopes) for graph in fresh)
         if missing > 0:
             problem = f"{missing:,} of its tasks are no longer in Spark's status store; raise spark.ui.retainedTasks"
-            return Answer(None, (BatchLeftOut(name, number, problem),))
+            return left_out(progress, problem)
         for id, scopes in by_execution.items():
             ran_here = [scope for scope in scopes if stages[scope.id].tasks]
             if ran_here and not self._name(stages, ran_here, executions.get(id)):
@@ -140,16 +138,16 @@ class LiveBatches:
     def _graph(self, stage: int) -> StageGraph:
         return STAGE_GRAPH.decode(self._store.stage_graph(stage))
 
-    def _ran(self, stored: StoredJob, fresh: Sequence[StageGraph], of_job: Sequence[StageGraph]) -> list[RanStage]:
+    def _ran(self, of: StoredJob, fresh: Sequence[StageGraph], graphs: Sequence[StageGraph]) -> list[RanStage]:
         """The stages that this job is the first to plan, with their tasks; those it skipped have none."""
-        job, execution = stored.info, -1 if stored.sql_execution_id is None else stored.sql_execution_id
-        stages = [RanStage(graph.stage_id, _parents(graph, of_job), execution) for graph in fresh]
+        job, execution = of.info, -1 if of.sql_execution_id is None else of.sql_execution_id
+        stages = [RanStage(graph.stage_id, _parents(graph, graphs), execution) for graph in fresh]
         ended = 0
         for attempt in range(_MOST_ATTEMPTS):
             # A stage is attempted again only after something was lost: the job has then counted more attempts of tasks.
             if attempt and ended >= job.attempts_ended:
                 break
-            for stage in stages:
+            for stage in (one for one in stages if one.id not in of.skipped_stages):
                 ended += _count(stage, TASKS.decode(self._store.tasks(stage.id, attempt)))
         # A task done again because its output was lost ends twice for the job, once as "resubmitted" without a row.
         ran = [stage for stage in stages if stage.tasks]
@@ -161,7 +159,10 @@ class LiveBatches:
         """Give stages their fragment of the plan, and the rows its nodes put out. False where no plan is known."""
         if execution is None or execution.metric_values is None:
             return False
-        plan = plan_tree(PLAN.decode(self._store.plan(execution.execution_id)))
+        try:
+            plan = plan_tree(PLAN.decode(self._store.plan(execution.execution_id)))
+        except ForgottenError:
+            return False
         if plan is None:
             return False
         values = execution.metric_values

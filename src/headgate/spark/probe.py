@@ -25,7 +25,7 @@ from headgate.formats.eventlog.streaming import Progress
 from headgate.model.errors import one_line
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.internals import Reports, StatusStore, run_of
-from headgate.spark.live_batches import Answer, LiveBatches
+from headgate.spark.live_batches import Answer, LiveBatches, left_out
 from headgate.spark.probe_notes import BatchesNotTaken, Note, ReportUnreadable
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ _PROGRESS = msgspec.json.Decoder(Progress, strict=False)
 _FIRST_WAIT = 0.01
 _LONGEST_WAIT = 0.25
 _NOTES_KEPT = 100
+_MOST_WAITING = 100
+_LAGS = (
+    "Spark's status store did not show its jobs to the end in time; events may have been dropped "
+    "(spark.scheduler.listenerbus.eventqueue.capacity) or let go (spark.ui.retainedJobs)"
+)
+_BEHIND = f"the probe is more than {_MOST_WAITING} reports behind"
 
 
 class Probe:
@@ -134,10 +140,12 @@ class Probe:
 
     def _settled(self, progress: Progress) -> Answer:
         """Ask until the store has the whole batch: it is fed by a queue of its own, which may lag."""
+        if self._events.qsize() > _MOST_WAITING:  # batches faster than they can be read: better some than all late
+            return left_out(progress, _BEHIND)
         deadline, wait = time.monotonic() + self._patience, _FIRST_WAIT
         while (answer := self._reader.read(progress)) is None:
             if time.monotonic() > deadline:
-                return self._reader.give_up(progress)
+                return left_out(progress, _LAGS)
             if self._stopping.wait(wait):
                 return self._reader.read(progress) or Answer(None)
             wait = min(2 * wait, _LONGEST_WAIT)

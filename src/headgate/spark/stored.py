@@ -34,10 +34,11 @@ class Job(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class StoredJob(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A job, and the SQL execution it is part of."""
+    """A job, the stages it did not have to run, and the SQL execution it is part of."""
 
     info: Job
     sql_execution_id: int | None = None
+    skipped_stages: frozenset[int] = frozenset()
 
 
 class Execution(msgspec.Struct, frozen=True, rename="camel"):
