@@ -94,7 +94,8 @@ def _fits(line: Line, tasks: Sequence[tuple[Ints, Floats]]) -> bool:
     records = float(np.mean(np.concatenate([taken for taken, _ in tasks])))
     measured = float(np.median(np.concatenate([seconds for _, seconds in tasks])))
     said = line.base.value + line.slope.value * records
-    return line.slope.value > 0 and line.base.value >= 0 and abs(said - measured) <= _FIT * measured
+    believable = line.slope.value > 0 and line.base.value >= -_FIT * measured
+    return believable and abs(said - measured) <= _FIT * measured
 
 
 def _tasks_of(name: str, batch: MicroBatch) -> tuple[Ints, Floats]:
