@@ -29,15 +29,17 @@ def shown(reading: Reading[_Item_co], total: int, label: str, stream: TextIO | N
         yield from reading
         return
     next_time, drawn = time.monotonic() + _PATIENCE, False
-    for place, item in enumerate(reading):
-        if place % _LOOK_AT_THE_CLOCK == 0 and time.monotonic() >= next_time:
-            stream.write("\r" + bar(reading.bytes_read, total, label))
+    try:
+        for place, item in enumerate(reading):
+            if place % _LOOK_AT_THE_CLOCK == 0 and time.monotonic() >= next_time:
+                stream.write("\r" + bar(reading.bytes_read, total, label))
+                stream.flush()
+                next_time, drawn = time.monotonic() + _EVERY, True
+            yield item
+    finally:  # what comes next, an error above all, gets a line of its own
+        if drawn:
+            stream.write("\r\x1b[K")
             stream.flush()
-            next_time, drawn = time.monotonic() + _EVERY, True
-        yield item
-    if drawn:
-        stream.write("\r\x1b[K")
-        stream.flush()
 
 
 def bar(done: int, total: int, label: str) -> str:
