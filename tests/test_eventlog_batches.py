@@ -10,6 +10,7 @@ from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
+from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.sql import DriverAccumUpdates, PlanMetric, PlanNode, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source, StateOperator
@@ -21,6 +22,7 @@ from headgate.formats.eventlog.tasks import (
     TaskInfo,
     TaskMetrics,
 )
+from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor
 
 LOGS = Path(__file__).parent / "data" / "eventlogs"
@@ -174,6 +176,19 @@ def test_two_actions_with_the_same_plan_do_not_feed_one_another():
         ("scan", "count by w"),
         ("scan part 2", "count by w part 2"),
     }
+
+
+def test_no_stage_is_lost_to_another_that_has_the_name_it_would_get():
+    names = ["mapInArrow a part 2", "mapInArrow a", "mapInArrow a"]
+    stages = []
+    for id, name in enumerate(names):
+        stage = RanStage(id, ())
+        stage.fragment = Fragment(name, False, (), frozenset(), ())
+        stage.tasks[0] = TaskRow(0, "1", 0, 9, 0, 9, 0, 0, 0, 0, 10 + id, 0, 0)
+        stages.append(stage)
+    batch = micro_batch(report().progress, stages, ())
+    assert set(batch.dataflow.ids) == {"mapInArrow a part 2", "mapInArrow a", "mapInArrow a part 3"}
+    assert sorted(batch.tasks.records_in.tolist()) == [10, 11, 12]
 
 
 def test_a_stage_that_another_job_of_the_batch_planned_before_is_one_stage():

@@ -121,12 +121,15 @@ def _milliseconds(timestamp: str) -> int:
 
 def _names(stages: list[RanStage]) -> list[str]:
     """Each stage by the name of its fragment; by its place in the batch where no plan is known."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    parts: dict[str, int] = {}
     for place, stage in enumerate(stages):
-        name = stage.fragment.name if stage.fragment else f"stage {place}"
-        same = sum(other == name or other.startswith(f"{name} part ") for other in names)
-        names.append(name if not same else f"{name} part {same + 1}")
-    return names
+        plain = name = stage.fragment.name if stage.fragment else f"stage {place}"
+        while name in names:  # more than once where a fragment is itself called "… part 2"
+            parts[plain] = parts.get(plain, 1) + 1
+            name = f"{plain} part {parts[plain]}"
+        names[name] = None
+    return list(names)
 
 
 def _feeders(stage: RanStage, ran: Sequence[RanStage]) -> list[int]:
