@@ -18,6 +18,7 @@ from headgate.cli.page.palette import colours
 from headgate.cli.page.running import at_once
 from headgate.model.inspection import Question, Rate, inspection
 from headgate.model.learned_capacity import capacity
+from headgate.model.microbatch import Executor
 from headgate.model.profile import profile
 from pages import Parts, at, drawing, drawings, of_class, page_of, told
 
@@ -93,6 +94,27 @@ def test_ten_thousand_tasks_are_added_up_and_the_page_says_so():
     assert "10,000 tasks on 80 slots" in said
     assert "Too many to draw one by one" in said
     assert len(chart) < 50_000
+
+
+def test_a_batch_on_more_slots_than_memory_holds_is_added_up_without_a_row_for_each():
+    huge = batch({"scan": Op([10] * 3)}, slots=(1,))
+    huge = msgspec.structs.replace(huge, executors=(Executor("0", "host", 2**40),))
+    chart, said = gantt(huge, {"scan": "c0"}, waits_for_driver=False)
+    assert len(of_class(ElementTree.fromstring(chart), "area")) == 1
+    assert "3 tasks on 1,099,511,627,776 slots" in said
+
+
+def test_more_tasks_at_once_than_slots_are_said_to_be_there_count_as_slots():
+    many = batch({"scan": Op([10] * 3_200)}, slots=(1_600, 1_600))
+    unknown = msgspec.structs.replace(many, executors=())
+    assert "3,200 tasks on 3,200 slots" in gantt(unknown, {"scan": "c0"}, waits_for_driver=False)[1]
+
+
+def test_a_task_whose_sink_does_not_count_is_not_said_to_put_out_nothing():
+    silent = batch({"write": Op([3000], out=[0])})
+    chart, _ = gantt(silent, {"write": "c0"}, waits_for_driver=False)
+    (bar,) = of_class(ElementTree.fromstring(chart), "task")
+    assert told(bar).splitlines()[-1] == "3,000 records in"
 
 
 def test_added_up_nothing_is_left_of_tasks_that_are_over():

@@ -13,6 +13,7 @@ from headgate.cli.page.palette import OTHERS
 from headgate.cli.page.running import running
 from headgate.cli.page.scales import Scale
 from headgate.cli.page.svg import drawing, line, marks, rectangle, seconds, text
+from headgate.model.batch_times import most_at_once
 from headgate.model.microbatch import MicroBatch
 
 _MOST_ROWS, _MOST_TASKS = 64, 3000
@@ -24,9 +25,11 @@ _NAMES, _NAME = 96.0, 14
 
 def gantt(batch: MicroBatch, colour: Mapping[str, str], *, waits_for_driver: bool) -> tuple[Markup, str]:
     """The drawing, and what must be said about it."""
-    rows, times = lanes(batch), timeline(batch)
-    tasks = batch.tasks.operator.size
-    added_up = len(rows) > _MOST_ROWS or tasks > _MOST_TASKS
+    times, tasks = timeline(batch), batch.tasks.operator.size
+    # Decided on what is known before: to find each of many tasks its slot among many takes long, and is not drawn then.
+    rows = lanes(batch) if batch.slots <= _MOST_ROWS and tasks <= _MOST_TASKS else []
+    added_up = not 0 < len(rows) <= _MOST_ROWS  # more than the slots there are said to be, where more tasks ran at once
+    slots = len(rows) or max(batch.slots, most_at_once([batch]))
     left = LEFT if added_up else _NAMES
     x = Scale(0, times.lasted, left, WIDTH - RIGHT)
     if added_up:
@@ -36,7 +39,7 @@ def gantt(batch: MicroBatch, colour: Mapping[str, str], *, waits_for_driver: boo
     shapes = [*_gaps(times, x, bottom, accent=waits_for_driver), *shapes, marks(x, bottom, x.ticks(10), seconds)]
     label = f"when each of {tasks:,} tasks of batch {batch.number:,} ran"
     drawn = drawing(WIDTH, bottom + _BELOW, label, *shapes)
-    return drawn, _caption(batch, times, len(rows), added_up=added_up)
+    return drawn, _caption(batch, times, slots, added_up=added_up)
 
 
 def key(names: Sequence[str], colour: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -71,8 +74,10 @@ def _bar(
     told = (
         f"{name}\npartition {batch.tasks.partition[row]:,} on executor {batch.tasks.executor[row]}\n"
         f"{end - start:.2f} s, from {start:.2f} to {end:.2f}\n"
-        f"{batch.tasks.records_in[row]:,} records in, {batch.tasks.records_out[row]:,} out"
+        f"{batch.tasks.records_in[row]:,} records in"
     )
+    if out := batch.tasks.records_out[row]:  # 0 also where a sink does not count by task: better not said
+        told += f", {out:,} out"
     return rectangle(
         x.at(start), y + 1, x.at(end) - x.at(start), high - 3, f"task fill {colour.get(name, OTHERS)}", told=told
     )
