@@ -12,7 +12,7 @@ from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
-from headgate.formats.eventlog.sql import DriverAccumUpdates, PlanMetric, PlanNode, SQLExecutionStart
+from headgate.formats.eventlog.sql import DriverAccumUpdates, PlanMetric, PlanNode, SQLExecutionEnd, SQLExecutionStart
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source, StateOperator
 from headgate.formats.eventlog.tasks import (
     ShuffleRead,
@@ -272,6 +272,31 @@ def test_rows_that_only_the_driver_counts_belong_to_the_stage_of_their_node():
     ]  # fmt: skip
     (batch,) = read_batches(events)
     assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("write", 30)]
+
+
+def test_rows_that_the_driver_counted_are_there_where_the_execution_ends_before_the_report():
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    write = PlanNode("WriteToDataSourceV2", "Write", (PlanMetric("number of output rows", 12),), (scan,))
+    events = [
+        planned(1, write), job(0, (7, []), execution=1), task(7, updates=[(11, 30)]),
+        stage_over(7, totals=[(11, 30)]), DriverAccumUpdates(1, ((12, 30),)), SQLExecutionEnd(1), report(),
+    ]  # fmt: skip
+    (batch,) = read_batches(events)
+    assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("write", 30)]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_nothing_piles_up_of_what_the_driver_counts_for_executions_of_no_batch(ends):
+    def events():
+        for id in range(5000):
+            yield planned(id, PlanNode("Project"))
+            yield DriverAccumUpdates(id, ((12, 30),))
+            if ends:
+                yield SQLExecutionEnd(id)
+
+    batches = read_batches(events())
+    assert list(batches) == []
+    assert len(batches._assembly.on_driver) <= (0 if ends else 1024)
 
 
 def test_state_belongs_to_the_operator_whose_plan_keeps_it_and_offsets_are_text():

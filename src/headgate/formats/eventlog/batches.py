@@ -181,7 +181,7 @@ class _Assembly:
         elif isinstance(event, DriverAccumUpdates):
             self.counted_on_driver(event)
         elif isinstance(event, SQLExecutionEnd):
-            self.plans.pop(event.execution_id, None)
+            self.execution_over(event.execution_id)
         elif isinstance(event, QueryTerminated):
             self._forget(event.run_id)
         elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
@@ -303,6 +303,14 @@ class _Assembly:
             counted = self.on_driver.setdefault(event.execution_id, {})
             for accumulator, value in event.updates:
                 counted[accumulator] = counted.get(accumulator, 0) + value
+            if len(self.on_driver) > _MOST_PLANS:
+                del self.on_driver[next(iter(self.on_driver))]
+
+    def execution_over(self, id: int) -> None:
+        """Let go of its plan; and of what the driver counted for it, unless a batch under way will ask for that."""
+        self.plans.pop(id, None)
+        if id in self.on_driver and not any(stage.execution == id for stage in self.stages.values()):
+            del self.on_driver[id]
 
     def _take(self, ids: Iterable[int]) -> list[RanStage]:
         """Stages of a batch that is over, with what the driver counted for them; nothing is kept of them."""
