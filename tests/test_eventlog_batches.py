@@ -9,6 +9,7 @@ from msgspec import Raw
 from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.gaps import FiguresImplausible
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
@@ -283,6 +284,42 @@ def test_rows_that_the_driver_counted_are_there_where_the_execution_ends_before_
     ]  # fmt: skip
     (batch,) = read_batches(events)
     assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30), ("write", 30)]
+
+
+@pytest.mark.parametrize("counted", [10**400, 2**63, -5])
+def test_rows_that_nobody_can_have_counted_are_left_out_and_said(counted):
+    scan = PlanNode("MicroBatchScan", "MicroBatchScan[a#1]", (PlanMetric("number of output rows", 11),))
+    write = PlanNode("WriteToDataSourceV2", "Write", (PlanMetric("number of output rows", 12),), (scan,))
+    events = [
+        planned(1, write), job(0, (7, []), execution=1), task(7, updates=[(11, 30)]),
+        stage_over(7, totals=[(11, 30)]), DriverAccumUpdates(1, ((12, counted),)), report(),
+    ]  # fmt: skip
+    batches = read_batches(events)
+    (batch,) = batches
+    assert [(node.node, node.rows) for node in batch.nodes["scan"]] == [("scan", 30)]
+    assert [str(gap) for gap in batches.gaps] == [
+        "1 figure of executors, plan nodes or state cannot be true: taken as unknown"
+    ]
+
+
+def test_figures_of_state_that_cannot_be_are_unknown_and_those_below_zero_are_sparks_own():
+    custom = {"loaded": 10**400, "SnapshotLastUploaded": -1}
+    kept = StateOperator("save", 40, 4, commit_time_ms=10**400, memory_used_bytes=9000, custom_metrics=custom)
+    told = QueryProgress(msgspec.structs.replace(report().progress, state_operators=(kept,)))
+    batches = read_batches([job(0, (0, [])), task(0), told])
+    (batch,) = batches
+    (state,) = batch.state
+    assert (state.rows, state.bytes, state.committing, state.provider) == (40, 9000, 0, {"SnapshotLastUploaded": -1})
+    assert batches.gaps[0] == FiguresImplausible(2)
+
+
+@pytest.mark.parametrize(
+    ("cores", "slots"), [(100_000, 100_000), (100_001, 0), (400_000_000, 0), (10**400, 0), (-1, 0)]
+)
+def test_cores_that_no_machine_has_are_not_known(cores, slots):
+    events = [ExecutorAdded("0", info=ExecutorInfo("h", cores)), job(0, (0, [])), task(0), report()]
+    (batch,) = read_batches(events)
+    assert batch.slots == slots
 
 
 @pytest.mark.parametrize("ends", [True, False])

@@ -122,7 +122,9 @@ STRANGE = [
     b"9007199254740993",
     b"9223372036854775808",
     b"1e999",
+    b"9" * 400,
     b"9" * 5000,
+    b"400000000",
     b"null",
     b"-0",
     b"1.5",
@@ -151,6 +153,19 @@ def test_tasks_with_figures_that_cannot_be_are_left_out_and_said(headgate, tmp_p
     ran = inspected(headgate, tmp_path, broken)
     if (figure, strange) != ("Partition ID", b"-5"):  # without it the task's place among its stage's says the same
         assert "left out" in ran.err
+
+
+@pytest.mark.parametrize(
+    "figure", ["memoryUsedBytes", "commitTimeMs", "numRowsTotal", "loadedMapCacheHitCount", "Total Cores"]
+)
+@pytest.mark.parametrize("form", ["table", "json", "html"])
+def test_state_and_executors_with_figures_that_cannot_be_are_answered_and_said(headgate, tmp_path, figure, form):
+    name = re.compile(b'"' + figure.encode() + rb'" ?: ?\d+')
+    strange = b"400000000" if figure == "Total Cores" else b"9" * 400
+    broken = [name.sub(b'"%s":%s' % (figure.encode(), strange), line) for line in LINES]
+    assert broken != LINES
+    ran = inspected(headgate, tmp_path, broken, "--format", form)
+    assert (ran.code, "cannot be true: taken as unknown" in ran.err) == (0, True)
 
 
 def test_a_query_whose_batches_never_close_is_forgotten_and_the_others_are_not():

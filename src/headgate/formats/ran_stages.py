@@ -115,7 +115,7 @@ def _milliseconds(timestamp: str) -> int:
     """
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0
 
 

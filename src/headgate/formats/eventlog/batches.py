@@ -11,8 +11,10 @@ kept is a few batches of each of some runs, and some plans, however long the log
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
@@ -21,6 +23,7 @@ from headgate.formats.eventlog.gaps import (
     BatchesImplausible,
     BatchesUnreported,
     BatchesWithoutTasks,
+    FiguresImplausible,
     Gap,
     RowsUnknown,
     StagesUnnamed,
@@ -36,7 +39,7 @@ from headgate.formats.eventlog.sql import (
     SQLExecutionEnd,
     SQLExecutionStart,
 )
-from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated
+from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, StateOperator
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
@@ -65,6 +68,12 @@ _MOST_RUNS = 256
 _MOST_PLANS = 1024
 _MOST = 2**53
 """The largest figure that is believed: float64 cannot tell larger ones from their neighbours."""
+_MOST_CORES = 100_000
+"""The most cores of an executor that are believed: what comes later has an entry for each slot."""
+
+_STATE_FIGURES = tuple(
+    name for name in StateOperator.__struct_fields__ if name not in ("operator_name", "custom_metrics")
+)
 
 
 def read_batches(events: Iterable[Event]) -> "Batches":
@@ -127,7 +136,8 @@ class _Missing:
     """How much of what is missing."""
 
     def __init__(self) -> None:
-        self.reports = self.tasks_of_batches = self.implausible_reports = self.implausible_tasks = 0
+        self.reports = self.tasks_of_batches = 0
+        self.implausible_reports = self.implausible_tasks = self.implausible_figures = 0
         self.tasks = self.stages_with_missing_tasks = self.names = self.rows = 0
 
     def look_at(self, stages: Iterable[RanStage]) -> None:
@@ -147,6 +157,7 @@ class _Missing:
             BatchesWithoutTasks(self.tasks_of_batches),
             BatchesImplausible(self.implausible_reports),
             TasksImplausible(self.implausible_tasks),
+            FiguresImplausible(self.implausible_figures),
             TasksMissing(self.tasks, self.stages_with_missing_tasks),
             StagesUnnamed(self.names),
             RowsUnknown(self.rows),
@@ -192,7 +203,9 @@ class _Assembly:
         if isinstance(event, EnvironmentUpdate):
             self.cores_per_task = max(1, _whole(event.spark_properties.get("spark.task.cpus", "1")))
         elif isinstance(event, ExecutorAdded):
-            slots = max(0, event.info.cores // self.cores_per_task)
+            cores = event.info.cores if 0 <= event.info.cores <= _MOST_CORES else 0
+            self.missing.implausible_figures += cores != event.info.cores
+            slots = cores // self.cores_per_task
             self.executors[event.id] = Executor(event.id, event.info.host, slots)
         else:
             self.executors.pop(event.id, None)
@@ -323,6 +336,10 @@ class _Assembly:
                     stage.rows[node.accumulator] = stage.rows.get(node.accumulator, 0) + counted[node.accumulator]
         for stage in stages:
             self.on_driver.pop(stage.execution, None)
+            wrong = [accumulator for accumulator, rows in stage.rows.items() if not 0 <= rows <= _MOST]
+            self.missing.implausible_figures += len(wrong)
+            for accumulator in wrong:
+                del stage.rows[accumulator]
         return stages
 
     def close(self, progress: Progress) -> MicroBatch | None:
@@ -331,10 +348,15 @@ class _Assembly:
         stages = self._take(batches.pop(progress.batch_id, ()))
         if not batches:
             self.runs.pop(progress.run_id, None)
-        if not _believable((progress.input_rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
+        rows = (progress.input_rows, *(source.num_input_rows for source in progress.sources))
+        if not _believable((*rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
             self.missing.implausible_reports += 1
             return None
         self.missing.look_at(stages)
+        wrong = sum(map(_beyond_belief, progress.state_operators))
+        if wrong:
+            self.missing.implausible_figures += wrong
+            progress = replace(progress, state_operators=tuple(map(_believed, progress.state_operators)))
         batch = micro_batch(progress, stages, self.executors.values())
         self.missing.tasks_of_batches += batch is None and progress.input_rows > 0
         return batch
@@ -355,6 +377,24 @@ def _with_most(updated: frozenset[int], plan: _Plan) -> Fragment | None:
 
 def _believable(figures: Iterable[int]) -> bool:
     return all(0 <= figure <= _MOST for figure in figures)
+
+
+def _beyond_belief(kept: StateOperator) -> int:
+    """How many of its figures are. Below 0 are some on purpose: Spark has -1 for what a state store does not count."""
+    own = (getattr(kept, name) for name in _STATE_FIGURES)
+    return sum(abs(figure) > _MOST for figure in chain(own, (kept.custom_metrics or {}).values()))
+
+
+def _believed(kept: StateOperator) -> StateOperator:
+    """The same with 0 for its own figures that are beyond belief, and without those of the state store's.
+
+    >>> _believed(StateOperator("save", 5, commit_time_ms=10**400, custom_metrics={"x": 10**400, "y": -1}))
+    ... # doctest: +ELLIPSIS
+    StateOperator(operator_name='save', num_rows_total=5, ... commit_time_ms=0, ... custom_metrics={'y': -1})
+    """
+    wrong = {name: 0 for name in _STATE_FIGURES if abs(getattr(kept, name)) > _MOST}
+    custom = {name: figure for name, figure in (kept.custom_metrics or {}).items() if abs(figure) <= _MOST}
+    return replace(kept, custom_metrics=custom, **wrong)
 
 
 def _whole(text: str) -> int:

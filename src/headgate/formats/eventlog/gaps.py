@@ -45,6 +45,13 @@ class TasksImplausible(_Gap, frozen=True, tag="tasks-implausible"):
         return f"figures below 0 or above 2^53 in {_many(self.count, 'task')}: left out"
 
 
+class FiguresImplausible(_Gap, frozen=True, tag="figures-implausible"):
+    """Cores of executors, rows of plan nodes and figures of state that cannot be."""
+
+    def __str__(self) -> str:
+        return f"{_many(self.count, 'figure')} of executors, plan nodes or state cannot be true: taken as unknown"
+
+
 class TasksMissing(_Gap, frozen=True, tag="tasks-missing"):
     """Stages of which some tasks are known, and others never ended as far as the log says."""
 
@@ -83,6 +90,7 @@ Gap: TypeAlias = (
     | BatchesWithoutTasks
     | BatchesImplausible
     | TasksImplausible
+    | FiguresImplausible
     | TasksMissing
     | StagesUnnamed
     | RowsUnknown
