@@ -67,12 +67,12 @@ class LiveBatches:
         run = progress.run_id
         stored = JOBS.decode(self._store.jobs(self._first_job.get(run, 0)))
         jobs = sorted((job for job in stored if job.info.job_group == run), key=lambda job: job.info.job_id)
-        # Jobs that say they are of another batch are of no interest: with a run just met there may be a thousand.
-        jobs = [job for job in jobs if _number(job.info.description) in (None, progress.batch_id)]
-        executions = self._executions(jobs)
-        mine = [job for job, batch in zip(jobs, _numbers(jobs, executions), strict=True) if batch == progress.batch_id]
+        executions: dict[int, Execution] = {}
+        numbers = self._numbers(jobs, progress.batch_id, executions)
+        mine = [job for job, number in zip(jobs, numbers, strict=True) if number == progress.batch_id]
         if not mine:
             return Answer(None) if self._ran_no_job(progress) else None
+        self._look_up(mine, executions)
         wanted = [executions[job.sql_execution_id] for job in mine if job.sql_execution_id in executions]
         roots = [executions[one.root_execution_id] for one in wanted if one.root_execution_id in executions]
         if not all(job.info.ended for job in mine) or not all(one.over for one in (*wanted, *roots)):
@@ -86,17 +86,39 @@ class LiveBatches:
 
     # Which jobs and executions.
 
-    def _executions(self, jobs: Iterable[StoredJob]) -> dict[int, Execution]:
-        """The executions of these jobs, and those they are part of, as far as the store has them."""
-        found: dict[int, Execution] = {}
-        todo = sorted({job.sql_execution_id for job in jobs if job.sql_execution_id is not None})
+    def _numbers(
+        self, jobs: Sequence[StoredJob], wanted: int, executions: dict[int, Execution]
+    ) -> Sequence[int | None]:
+        """The batch of each job of one run, in order; None where it cannot be told. Adds executions it looked up.
+
+        A user may set another description inside foreachBatch. Then what the batch's own execution is called counts,
+        which had its name before; where there is none, the batch of the job before it. Batches run one after the other,
+        so from the last job back only those down to the wanted batch are looked up: with a run just met there may be a
+        thousand before it.
+        """
+        numbers = [_number(job.info.description) for job in jobs]
+        for place in reversed(range(len(jobs))):
+            number = numbers[place]
+            if number is None:
+                self._look_up(jobs[place : place + 1], executions)
+                number = numbers[place] = _number_of_root(jobs[place], executions)
+            if number is not None and number < wanted:
+                break
+        for place in range(1, len(jobs)):
+            if numbers[place] is None:
+                numbers[place] = numbers[place - 1]
+        return numbers
+
+    def _look_up(self, jobs: Iterable[StoredJob], found: dict[int, Execution]) -> None:
+        """Add the executions of these jobs, and those they are part of, as far as the store has them."""
+        todo = sorted({job.sql_execution_id for job in jobs if job.sql_execution_id is not None} - found.keys())
         for id in todo:  # grows while it is gone through
             execution = EXECUTION.decode(self._store.execution(id))
             if execution is not None:
                 found[id] = execution
-                if execution.root_execution_id not in todo and execution.root_execution_id >= 0:
-                    todo.append(execution.root_execution_id)
-        return found
+                root = execution.root_execution_id
+                if root >= 0 and root not in todo and root not in found:
+                    todo.append(root)
 
     def _ran_no_job(self, progress: Progress) -> bool:
         """Whether the batch's execution is over and had no job: looked up only when a report comes without any."""
@@ -189,21 +211,11 @@ def _number(description: str | None) -> int | None:
     return None if found is None else -1 if found[1] == "init" else int(found[1])
 
 
-def _numbers(jobs: Sequence[StoredJob], executions: Mapping[int, Execution]) -> list[int | None]:
-    """The batch of each job of one run, in order; None where it cannot be told.
-
-    A user may set another description inside foreachBatch. Then what the batch's own execution is called counts, which
-    had its name before; where there is none, the batch of the job before it.
-    """
-    numbers: list[int | None] = []
-    for job in jobs:
-        number = _number(job.info.description)
-        if number is None:
-            execution = executions.get(-1 if job.sql_execution_id is None else job.sql_execution_id)
-            root = executions.get(execution.root_execution_id) if execution else None
-            number = _number(root.description) if root else None
-        numbers.append(number if number is not None else numbers[-1] if numbers else None)
-    return numbers
+def _number_of_root(job: StoredJob, executions: Mapping[int, Execution]) -> int | None:
+    """The batch that the execution around a job's own names."""
+    execution = executions.get(-1 if job.sql_execution_id is None else job.sql_execution_id)
+    root = executions.get(execution.root_execution_id) if execution else None
+    return _number(root.description) if root else None
 
 
 def _parents(graph: StageGraph, of_job: Sequence[StageGraph]) -> tuple[int, ...]:
