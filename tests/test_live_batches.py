@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 from headgate.formats.eventlog.streaming import Progress
-from headgate.spark.live_batches import LiveBatches
+from headgate.spark.live_batches import Answer, LiveBatches
+from headgate.spark.probe_notes import JobsOfAnotherGroup
 
 RUN = "7b0c"
 
@@ -96,3 +97,36 @@ def test_of_a_run_just_met_with_a_thousand_jobs_only_the_last_few_are_looked_up(
     store = Store(jobs, executions)
     assert stages_of(store, 999) == [999]
     assert len(store.asked) <= 4
+
+
+@pytest.mark.parametrize("title", ["my own title", titled(17)])
+def test_a_batch_whose_jobs_have_another_group_is_answered_at_once_with_a_note(title):
+    jobs = [job(0, title, 1, group="mine"), job(1, title, 1, group="mine")]
+    executions = [execution(0, titled(17)), execution(1, title, root=0, jobs=[0, 1])]
+    reader = LiveBatches(Store(jobs, executions))
+    assert reader.read(report(17)) == Answer(None, (JobsOfAnotherGroup("words", 17, "mine"),))
+    assert "set no job group inside foreachBatch" in str(reader.read(report(17)).notes[0])
+
+
+def test_a_batch_that_ran_no_job_is_none_once_its_execution_is_over():
+    store = Store(executions=[execution(0, titled(17), over=False)])
+    reader = LiveBatches(store)
+    assert reader.read(report(17)) is None
+    store.known[0] = execution(0, titled(17))
+    assert reader.read(report(17)) == Answer(None)
+
+
+def test_jobs_that_are_not_in_the_store_yet_are_waited_for():
+    store = Store(executions=[execution(0, titled(17), jobs=[4])])
+    reader = LiveBatches(store)
+    assert reader.read(report(17)) is None
+    store.listed.append(job(4, titled(17), 0))
+    assert reader.read(report(17)).batch.number == 17
+
+
+@pytest.mark.parametrize("known", [[], [execution(0, titled(17), over=False)], [execution(0, titled(17), jobs=[4])]])
+def test_while_a_batch_is_waited_for_all_executions_are_asked_for_a_few_times_only(known):
+    store = Store(executions=known)
+    reader = LiveBatches(store)
+    assert [reader.read(report(17)) for _ in range(60)] == [None] * 60
+    assert store.asked.count("all") <= 6

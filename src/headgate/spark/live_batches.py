@@ -18,7 +18,7 @@ from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.spark.internals import ForgottenError, StatusStore
 from headgate.spark.plan_graph import plan_tree
-from headgate.spark.probe_notes import BatchLeftOut, Note, PlanUnknown
+from headgate.spark.probe_notes import BatchLeftOut, JobsOfAnotherGroup, Note, PlanUnknown
 from headgate.spark.stage_match import StageScopes, match_stages, rows_of
 from headgate.spark.stored import (
     EXECUTION,
@@ -51,16 +51,27 @@ def left_out(progress: Progress, problem: str) -> Answer:
     return Answer(None, (BatchLeftOut(progress.name or progress.id, progress.batch_id, problem),))
 
 
+class _Sought:
+    """A batch none of whose jobs is known: how often its execution was looked for, which it is, and what it ran."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch, self.times = batch, 0
+        self.root: int | None = None
+        self.jobs: set[int] | None = None
+
+
 class LiveBatches:
     """Reads batches of any number of queries from one driver. Remembers of each run which jobs are done with."""
 
     def __init__(self, store: StatusStore, cores_per_task: int = 1) -> None:
         self._store, self._cores_per_task = store, cores_per_task
         self._first_job: dict[str, int] = {}
+        self._sought: dict[str, _Sought] = {}
 
     def forget(self, run: str) -> None:
         """A run is over."""
         self._first_job.pop(run, None)
+        self._sought.pop(run, None)
 
     def read(self, progress: Progress) -> Answer | None:
         """The batch this report is about; None if the store does not have all of it yet."""
@@ -71,7 +82,8 @@ class LiveBatches:
         numbers = self._numbers(jobs, progress.batch_id, executions)
         mine = [job for job, number in zip(jobs, numbers, strict=True) if number == progress.batch_id]
         if not mine:
-            return Answer(None) if self._ran_no_job(progress) else None
+            return self._without_jobs(progress)
+        self._sought.pop(run, None)
         self._look_up(mine, executions)
         wanted = [executions[job.sql_execution_id] for job in mine if job.sql_execution_id in executions]
         roots = [executions[one.root_execution_id] for one in wanted if one.root_execution_id in executions]
@@ -120,16 +132,42 @@ class LiveBatches:
                 if root >= 0 and root not in todo and root not in found:
                     todo.append(root)
 
-    def _ran_no_job(self, progress: Progress) -> bool:
-        """Whether the batch's execution is over and had no job: looked up only when a report comes without any."""
-        executions = EXECUTIONS.decode(self._store.executions())
-        mine = [
-            one
-            for one in executions
-            if progress.run_id in (one.description or "") and _number(one.description) == progress.batch_id
-        ]
-        roots = [one for one in mine if one.root_execution_id == one.execution_id]
-        return bool(roots) and all(one.over for one in roots) and not any(one.jobs for one in mine)
+    def _without_jobs(self, progress: Progress) -> Answer | None:
+        """What to say of a batch none of whose jobs is known: nothing before its own execution is over."""
+        sought = self._sought.get(progress.run_id)
+        if sought is None or sought.batch != progress.batch_id:
+            sought = self._sought[progress.run_id] = _Sought(progress.batch_id)
+        if sought.jobs is None and self._is_over(sought, progress):
+            executions = EXECUTIONS.decode(self._store.executions())
+            sought.jobs = {id for one in executions if one.root_execution_id == sought.root for id in one.jobs}
+        ids = sought.jobs
+        if ids is None:
+            return None
+        jobs = [job.info for job in JOBS.decode(self._store.jobs(min(ids))) if job.info.job_id in ids] if ids else []
+        groups = {job.job_group for job in jobs}
+        if len(jobs) < len(ids) or progress.run_id in groups:  # not all there yet; or they are now, and can be read
+            return None
+        self._sought.pop(progress.run_id)
+        if not ids:
+            return Answer(None)
+        self._first_job[progress.run_id] = max(ids) + 1
+        group = ", ".join(sorted(group or "none" for group in groups))
+        return Answer(None, (JobsOfAnotherGroup(progress.name or progress.id, progress.batch_id, group),))
+
+    def _is_over(self, sought: "_Sought", progress: Progress) -> bool:
+        """Whether the batch's own execution is. To find it takes all there are: ever less often, and then by its id."""
+        if sought.root is None:
+            sought.times += 1
+            if sought.times & (sought.times - 1):
+                return False
+            for one in EXECUTIONS.decode(self._store.executions()):
+                own = one.root_execution_id == one.execution_id and progress.run_id in (one.description or "")
+                if own and _number(one.description) == progress.batch_id:
+                    sought.root = one.execution_id
+        if sought.root is None:
+            return False
+        root = EXECUTION.decode(self._store.execution(sought.root))
+        return root is not None and root.over
 
     # From jobs to stages.
 

@@ -33,6 +33,30 @@ class PlanUnknown(_Note, frozen=True, tag="plan-unknown"):
         )
 
 
+class JobsOfAnotherGroup(_Note, frozen=True, tag="jobs-of-another-group"):
+    """A batch whose jobs carry a job group that the user set: nothing says then whose they are."""
+
+    query: str
+    number: int
+    group: str
+
+    def __str__(self) -> str:
+        return (
+            f"batch {self.number} of query {self.query} is left out: its jobs have the group {self.group} instead of "
+            "the run's; set no job group inside foreachBatch"
+        )
+
+
+class ReportsDropped(_Note, frozen=True, tag="reports-dropped"):
+    """Reports that came faster than batches could be read: only so many wait."""
+
+    count: int
+
+    def __str__(self) -> str:
+        reports = "1 report was" if self.count == 1 else f"{self.count:,} reports were"
+        return f"{reports} dropped, the oldest first, because batches came faster than the probe could read them"
+
+
 class BatchesNotTaken(_Note, frozen=True, tag="batches-not-taken"):
     """Batches that nobody asked for in time: only so many are kept."""
 
@@ -51,4 +75,4 @@ class ReportUnreadable(_Note, frozen=True, tag="report-unreadable"):
         return f"a report could not be read: {self.problem}"
 
 
-Note: TypeAlias = BatchLeftOut | PlanUnknown | BatchesNotTaken | ReportUnreadable
+Note: TypeAlias = BatchLeftOut | PlanUnknown | JobsOfAnotherGroup | ReportsDropped | BatchesNotTaken | ReportUnreadable
