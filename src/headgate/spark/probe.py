@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from queue import SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +25,7 @@ from headgate.model.errors import one_line
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.internals import Reports, StatusStore, run_of
 from headgate.spark.live_batches import Answer, LiveBatches, left_out
-from headgate.spark.probe_notes import BatchesNotTaken, Note, ReportUnreadable
+from headgate.spark.probe_notes import BatchesNotTaken, Note, ReportsDropped, ReportUnreadable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +40,58 @@ _LAGS = (
     "Spark's status store did not show its jobs to the end in time; events may have been dropped "
     "(spark.scheduler.listenerbus.eventqueue.capacity) or let go (spark.ui.retainedJobs)"
 )
-_BEHIND = f"the probe is more than {_MOST_WAITING} reports behind"
+
+
+class _Events:
+    """What Spark's callbacks hand over to the probe's thread. Of reports only so many wait: the oldest are dropped."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self._waiting: deque[tuple[bool, Any]] = deque()
+        self._reports = 0
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def progressed(self, event: Any) -> None:
+        """A report."""
+        gone = None  # let go of after the lock: Py4J tells the JVM then
+        with self._changed:
+            self._waiting.append((True, event))
+            self._reports += 1
+            if self._reports > _MOST_WAITING:
+                oldest = next(place for place, (is_report, _) in enumerate(self._waiting) if is_report)
+                gone = self._waiting[oldest]
+                del self._waiting[oldest]
+                self._reports -= 1
+                self.dropped += 1
+            self._changed.notify()
+        del gone
+
+    def ended(self, event: Any) -> None:
+        """A query is over: never dropped."""
+        with self._changed:
+            self._waiting.append((False, event))
+            self._changed.notify()
+
+    def next(self) -> tuple[bool, Any] | None:
+        """Whether it is a report, and the event; waits for one. None when closed and all have been given."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if not self._waiting:
+                return None
+            is_report, event = self._waiting.popleft()
+            self._reports -= is_report
+            return is_report, event
+
+    def open(self) -> None:
+        """Events may come, again."""
+        self._closed = False
+
+    def close(self) -> None:
+        """No more will come."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
 
 
 class Probe:
@@ -61,7 +111,7 @@ class Probe:
         self._store = StatusStore(spark)  # refuses, in one line, a session that cannot be looked into
         cores = spark.sparkContext.getConf().get("spark.task.cpus", "1")
         self._reader = LiveBatches(self._store, max(1, int(cores)))
-        self._events: SimpleQueue[tuple[str, Any] | None] = SimpleQueue()
+        self._events = _Events()
         self._batches: deque[MicroBatch] = deque(maxlen=keep)
         self._notes: deque[Note] = deque(maxlen=_NOTES_KEPT)
         self._not_taken = 0
@@ -71,15 +121,14 @@ class Probe:
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Begin to listen."""
+        """Begin to listen; one that listens already goes on."""
+        if self._thread is not None:
+            return self
         self._stopping.clear()
+        self._events.open()
+        self._reports = Reports(self._spark, self._events.progressed, self._events.ended)
         self._thread = threading.Thread(target=self._work, name="headgate-probe", daemon=True)
         self._thread.start()
-        self._reports = Reports(
-            self._spark,
-            lambda event: self._events.put(("progress", event)),
-            lambda event: self._events.put(("ended", event)),
-        )
         return self
 
     def stop(self) -> None:
@@ -90,7 +139,7 @@ class Probe:
             self._reports = None
         self._stopping.set()
         if self._thread is not None:
-            self._events.put(None)
+            self._events.close()
             self._thread.join()
             self._thread = None
         with self._changed:
@@ -108,7 +157,8 @@ class Probe:
     def notes(self) -> tuple[Note, ...]:
         """What it could not see: the last hundred notes, oldest first."""
         with self._changed:
-            lost = (BatchesNotTaken(self._not_taken),) if self._not_taken else ()
+            lost: list[Note] = [ReportsDropped(self._events.dropped)] if self._events.dropped else []
+            lost += [BatchesNotTaken(self._not_taken)] if self._not_taken else []
             return (*self._notes, *lost)
 
     def take(self, timeout: float = 0.0) -> MicroBatch | None:
@@ -125,23 +175,22 @@ class Probe:
     # On the probe's own thread.
 
     def _work(self) -> None:
-        while (event := self._events.get()) is not None:
-            kind, of = event
+        while (event := self._events.next()) is not None:
+            is_report, of = event
             try:
-                if kind == "ended":
+                if not is_report:
                     self._reader.forget(run_of(of))
                     continue
                 progress = _PROGRESS.decode(self._store.report(of))
                 if self._query in (None, progress.id):
                     self._keep(self._settled(progress))
-            except (Py4JError, msgspec.MsgspecError, OSError, RecursionError) as problem:
+            except Exception as problem:  # whatever it is, the next report may be better
                 if not self._stopping.is_set():
-                    self._keep(Answer(None, (ReportUnreadable(one_line(str(problem).split("\n\tat ")[0])),)))
+                    said = str(problem).split("\n\tat ")[0] or type(problem).__name__
+                    self._keep(Answer(None, (ReportUnreadable(one_line(said)),)))
 
     def _settled(self, progress: Progress) -> Answer:
         """Ask until the store has the whole batch: it is fed by a queue of its own, which may lag."""
-        if self._events.qsize() > _MOST_WAITING:  # batches faster than they can be read: better some than all late
-            return left_out(progress, _BEHIND)
         deadline, wait = time.monotonic() + self._patience, _FIRST_WAIT
         while (answer := self._reader.read(progress)) is None:
             if time.monotonic() > deadline:
