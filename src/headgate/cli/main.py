@@ -5,6 +5,7 @@ argparse, and each command imported only when it is the one asked for: start-up 
 """
 
 import argparse
+import atexit
 import gc
 import io
 import os
@@ -117,4 +118,5 @@ def run_and_leave() -> None:
     if sys.stdout is not None:
         sys.stdout.flush()
     sys.stderr.flush()
+    atexit._run_exitfuncs()  # what was fetched is deleted there
     os._exit(code)
