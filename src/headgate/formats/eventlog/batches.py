@@ -178,6 +178,7 @@ class _Assembly:
         """Accumulator -> what it had come to when a stage last said so."""
         self.on_driver: dict[int, dict[int, int]] = {}
         """Execution -> accumulator -> rows that only the driver counts: those a sink took."""
+        self.last_on_driver: DriverAccumUpdates | None = None
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
         self.missing = _Missing()
@@ -312,7 +313,8 @@ class _Assembly:
 
     def counted_on_driver(self, event: DriverAccumUpdates) -> None:
         """Note figures of an execution under way that no task reports."""
-        if event.execution_id in self.plans:
+        if event.execution_id in self.plans and event != self.last_on_driver:  # a line that is there twice counts once
+            self.last_on_driver = event
             counted = self.on_driver.setdefault(event.execution_id, {})
             for accumulator, value in event.updates:
                 counted[accumulator] = counted.get(accumulator, 0) + value
