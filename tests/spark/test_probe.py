@@ -155,8 +155,9 @@ def test_what_spark_has_let_go_is_said_and_a_batch_in_part_is_never_given(spark,
     def read():
         return LiveBatches(store).read(progress)
 
-    def let_go(kind, key):
-        store._entries.delete(spark._jvm.java.lang.Class.forName(kind), key)
+    def let_go(kind, key, numbers="LongStream"):
+        keys = getattr(spark._jvm.java.util.stream, numbers).range(key, key + 1).boxed().toList()
+        store._entries.removeAllByIndexValues(spark._jvm.java.lang.Class.forName(kind), "__main__", keys)
 
     while (whole := read()) is None:
         time.sleep(0.1)
@@ -166,12 +167,11 @@ def test_what_spark_has_let_go_is_said_and_a_batch_in_part_is_never_given(spark,
     (stage,) = job["info"]["stageIds"]
     task = msgspec.json.decode(store.tasks(stage, 0))[0]["taskId"]
 
-    long = spark._jvm.java.lang.Long
-    let_go("org.apache.spark.sql.execution.ui.SparkPlanGraphWrapper", long(str(job["sqlExecutionId"])))
+    let_go("org.apache.spark.sql.execution.ui.SparkPlanGraphWrapper", job["sqlExecutionId"])
     unnamed = read()
     assert [type(note) for note in unnamed.notes] == [PlanUnknown]
     assert unnamed.batch.dataflow.ids == ("stage 0",)
-    let_go("org.apache.spark.status.TaskDataWrapper", long(str(task)))
+    let_go("org.apache.spark.status.TaskDataWrapper", task)
     assert (read().batch, ["retainedTasks" in str(note) for note in read().notes]) == (None, [True])
-    let_go("org.apache.spark.status.RDDOperationGraphWrapper", stage)
+    let_go("org.apache.spark.status.RDDOperationGraphWrapper", stage, "IntStream")
     assert (read().batch, ["retainedStages" in str(note) for note in read().notes]) == (None, [True])
