@@ -36,7 +36,8 @@ def whole_instances(need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, 
         forgiven = (excess <= _NEAR * need) & (below >= 1) & (need <= MAX_INSTANCES)
         if forgiven.any():
             # Twice the bound: the product of k factors (1 + u) is a little more than 1 + k u.
-            forgiven &= excess <= 2 * UNIT * roundings() * need
+            # Of needs so large that the margin spans integers, the nearest one is the best guess.
+            forgiven &= excess <= np.minimum(2 * UNIT * roundings() * need, 0.5)
     return countable(np.where(forgiven, below, up)), forgiven
 
 
