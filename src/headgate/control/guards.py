@@ -1,0 +1,117 @@
+"""Reasons to leave things as they are: each guard a small function that gives a typed reason or nothing."""
+
+from collections.abc import Callable, Sequence
+
+from headgate.control.said import Gathering, Held, Said, Stale
+from headgate.control.settings import Settings
+from headgate.control.state import State
+from headgate.model.microbatch import MicroBatch
+from headgate.model.objective import CatchUp
+from headgate.model.warm import present_pool, warm_of_one_pool
+
+HOUR = 3600.0
+_MUCH_LONGER = 1.3
+_SHRINKING = 0.97
+
+Guard = Callable[[State, float, Settings], Said | None]
+
+
+def paused(state: State, now: float, settings: Settings) -> Said | None:
+    """A person said so."""
+    del now, settings
+    return Held("paused") if state.paused else None
+
+
+def off_period(state: State, now: float, settings: Settings) -> Said | None:
+    """The calendar says so."""
+    del state
+    for period in settings.off:
+        if period.begins <= now < period.ends:
+            return Held("an excluded period", period.ends)
+    return None
+
+
+def nothing_known(state: State, now: float, settings: Settings) -> Said | None:
+    """No look at the cluster yet, or no batch."""
+    del now, settings
+    if state.executors is None or not state.executors:
+        return Held("the executors that are there are not known")
+    return Held("no batch was seen yet") if not state.batches else None
+
+
+def stale(state: State, now: float, settings: Settings) -> Said | None:
+    """Silence: a query that is stuck, stopped, or no longer measured. Missing metrics never scale anything."""
+    if state.heard is None:
+        return None
+    silent = now - state.heard
+    usual = max((seen[-1].duration / 1000 for seen in state.batches.values()), default=0.0)
+    return Stale(silent) if silent > max(settings.stale, 3 * usual) else None
+
+
+def under_way(state: State, now: float, settings: Settings) -> Said | None:
+    """One plan at a time."""
+    del now, settings
+    return Held(f"plan {state.plan.id} is under way") if state.plan is not None else None
+
+
+def cooling_down(state: State, now: float, settings: Settings) -> Said | None:
+    """A plan has just come to its end."""
+    del settings
+    return Held("cooling down after the last plan", state.cool_until) if now < state.cool_until else None
+
+
+def gathering(state: State, now: float, settings: Settings) -> Said | None:
+    """Every query needs warm batches on the executors that are there."""
+    del now
+    for query, seen in state.batches.items():
+        warm, needed = warm_on_present_pool(seen), 1 if falling_behind(seen) else settings.evidence
+        if warm < needed:
+            return Gathering(query, warm, needed)
+    return None
+
+
+def quota(state: State, now: float, settings: Settings) -> Said | None:
+    """So many changes an hour and no more."""
+    recent = [at for at in state.changes if at > now - HOUR]
+    return (
+        Held(f"{len(recent)} changes within the hour, no more are allowed") if len(recent) >= settings.quota else None
+    )
+
+
+def catching_up(state: State, now: float, settings: Settings) -> Said | None:
+    """Batches shrink: what had piled up is being worked off, and how long it takes was not asked for.
+
+    Such batches are many times as large as those to come, and say little about them.
+    """
+    del now
+    if isinstance(settings.objective, CatchUp):
+        return None
+    for seen in state.batches.values():
+        sizes = [batch.input_rows for batch in seen[-3:]]
+        if len(sizes) == 3 and sizes[1] < _SHRINKING * sizes[0] and sizes[2] < _SHRINKING * sizes[1]:
+            return Held("what had piled up is being worked off")
+    return None
+
+
+GUARDS: Sequence[Guard] = (
+    paused,
+    off_period,
+    nothing_known,
+    stale,
+    under_way,
+    cooling_down,
+    gathering,
+    catching_up,
+    quota,
+)
+"""In the order in which they are asked; the first that objects is the reason."""
+
+
+def warm_on_present_pool(seen: Sequence[MicroBatch]) -> int:
+    """Warm batches since the last change of run or executors."""
+    return len(warm_of_one_pool(present_pool(seen)))
+
+
+def falling_behind(seen: Sequence[MicroBatch]) -> bool:
+    """Each batch is much longer than the one before: whoever waits for more of them waits ever longer."""
+    return len(seen) > 1 and seen[-1].duration > _MUCH_LONGER * seen[-2].duration

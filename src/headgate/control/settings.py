@@ -1,0 +1,64 @@
+"""All that can be set about the controller, with its defaults. The only file that has any."""
+
+from typing import Literal
+
+import msgspec
+
+from headgate.model.errors import InputError
+from headgate.model.objective import KeepUp, Objective
+
+
+class Period(msgspec.Struct, frozen=True):
+    """A time in which nothing is changed, in seconds since 1970."""
+
+    begins: float
+    ends: float
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Times in seconds."""
+
+    objective: Objective = KeepUp(headroom=0.2)
+    least: int = 1
+    """Executors."""
+    most: int = 8
+    mode: Literal["act", "advise"] = "act"
+    slots_each: int = 1
+    """Slots of an executor that is added, where none is there to tell."""
+    evidence: int = 3
+    """Warm batches that are needed before anything is decided."""
+    agreeing: int = 2
+    """Decisions in a row that must ask for more before more is asked for: a single slow batch moves nothing."""
+    down_stretch: float = 300.0
+    """Fewer executors only after the need was no higher for so long."""
+    down_margin: float = 0.1
+    """Fewer executors only if they meet the objective with so much to spare: noise at the edge moves nothing."""
+    cool_down: float = 60.0
+    """After a plan has come to its end, so long nothing else is started."""
+    stale: float = 60.0
+    """Without a batch for so long (and for three times the usual interval), what is known is too old to act on."""
+    patience: float = 120.0
+    """So long a plan may take to get its executors; then what is there is what there is."""
+    ask_again: float = 600.0
+    """After a cluster gave less than asked, so long no more is asked for."""
+    quota: int = 20
+    """Changes an hour, at the most."""
+    off: tuple[Period, ...] = ()
+    """Times in which nothing is changed."""
+    alike: float = 0.05
+    """While records and time of recent batches differ by less than this from those decided on, the answer stands."""
+    anew: float = 300.0
+    """After so long the policy is asked again even so."""
+    tolerance: float = 0.1
+    """A measured batch within this of the predicted one is as predicted."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if not 1 <= self.least <= self.most:
+            raise InputError(f"executors ({self.least}, {self.most}): give at least 1, and the least before the most")
+        for name in ("evidence", "agreeing", "quota", "slots_each"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
+        for name in ("down_stretch", "cool_down", "stale", "patience", "ask_again", "anew"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise InputError(f"{name} is {getattr(self, name)}; give seconds from 0 up")

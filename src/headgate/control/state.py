@@ -1,0 +1,77 @@
+"""Everything a controller knows. A value: each step makes a new one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from headgate.model.microbatch import Executor, MicroBatch
+from headgate.policies.pool import PoolAnswer
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A change under way: asked for, then there, then judged by the batches that follow."""
+
+    id: int
+    began: float
+    before: int
+    executors: int
+    """What is asked for."""
+    expected: float | None
+    """Predicted time of a batch, over all queries the longest."""
+    took_before: float
+    """Median time of a batch when the plan was made."""
+    records: float
+    """Records of a batch that the prediction is for."""
+    records_before: float = 0.0
+    """Records of a batch when the plan was made."""
+    arrived: float | None = None
+    undoes: bool = False
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """What the policy said when it was last asked, and about what."""
+
+    at: float
+    executors: tuple[Executor, ...]
+    load: tuple[float, ...]
+    """Records and seconds of a recent batch, by query."""
+    answers: tuple[PoolAnswer, ...]
+
+
+class State(msgspec.Struct, frozen=True, eq=False):
+    """What is known, wanted and under way."""
+
+    batches: Mapping[str, tuple[MicroBatch, ...]] = {}
+    """Query -> its last batches, oldest first."""
+    memory: Mapping[str, Any] = {}
+    """Query -> what the policy remembers."""
+    executors: tuple[Executor, ...] | None = None
+    """Observed; None before the first look."""
+    desired: int | None = None
+    """What the last plan wanted; None before the first."""
+    heard: float | None = None
+    """When the last batch was seen."""
+    plan: Plan | None = None
+    unjudged: Plan | None = None
+    """The last plan, while batches that can be compared with its prediction have not come yet."""
+    plans: int = 0
+    """So many were made."""
+    changes: tuple[float, ...] = ()
+    """When plans of the last hour began."""
+    needs: tuple[tuple[float, int], ...] = ()
+    """Answers of the last stretch of time, for going down."""
+    last: Decided | None = None
+    """The last time the policy was asked."""
+    asking_up: int = 0
+    """Decisions in a row that asked for more than there is."""
+    cool_until: float = 0.0
+    short_until: float = 0.0
+    returns: Mapping[int, int] = {}
+    """Executors -> how often going down to so many was taken back by need: each doubles the stretch for it."""
+    useless: Mapping[int, int] = {}
+    """Executors -> how many there were when going there turned out to make things worse."""
+    paused: bool = False
+    proposal: int | None = None
+    warned: frozenset[str] = frozenset()
+    """Warnings that stand: each is said once until it is over."""

@@ -1,0 +1,90 @@
+"""The `capacity` policy: the fewest executors whose predicted batches meet the objective.
+
+    rate to carry = L (1 + headroom)           KeepUp
+                    L + Q / D                  CatchUp within D, with Q records waiting
+                    L, results within F        Freshness
+    answer = least n with B(n executors, state spread evenly) good enough     (`keeping_up.least_pool`)
+
+Where no number of executors is good enough, the answer is the number beyond which more would not help, and the limit
+that explains it is named. Source: DESIGN 5.2; for even work without fixed cost it is DS2 for shared slots.
+"""
+
+import msgspec
+
+from headgate.model.arrivals import Arrivals, arrivals
+from headgate.model.capacity import Capacity, Pool, Setting
+from headgate.model.keeping_up import Wish, least_pool, prospect
+from headgate.model.learned_capacity import capacity
+from headgate.model.limits import limits
+from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
+from headgate.model.profile import profile
+from headgate.policies.pool import Evidence, PoolAnswer
+
+_REPLAYS = 5
+_RECENT = 6
+"""Costs are learned from all batches there are; the rate is that of the last few, so that a change is seen at once."""
+_WORTH_IT = 0.03
+"""A further executor that shortens a batch by less than this does not help."""
+
+
+class CapacityPolicy(msgspec.Struct, frozen=True):
+    """Predicts by running the last batches again; remembers nothing, because batches tell all."""
+
+    trigger: float | None = None
+    """The fixed interval of the query, in seconds, where it is known; else it is read from the batches."""
+
+    @property
+    def name(self) -> str:
+        """The name its answers carry."""
+        return "capacity"
+
+    def start(self) -> None:
+        """Nothing to remember."""
+        return
+
+    def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
+        """The fewest executors that do, or the most that help."""
+        del now
+        model = capacity(evidence.batches, replays=_REPLAYS)
+        recent = evidence.batches[-_RECENT:]
+        come = arrivals(recent, before=evidence.batches[:-_RECENT])
+        if self.trigger is not None:
+            come = msgspec.structs.replace(come, trigger=self.trigger, limit=None)
+        wish = wanted(objective, come)
+        least = least_pool(model, come, wish)
+        pool = least or _most_that_help(model)
+        # What is to be carried is more than what comes; what will be seen is what comes.
+        expected = prospect(model, come, Wish(come.rate, wish.freshness), Setting(pool=pool, spread_bins=True))
+        interval = come.trigger or (expected.batch.value if expected.batch else 0.0)
+        limit = None if least else limits(profile(evidence.batches), model)[0]
+        return memory, PoolAnswer(self.name, len(pool.slots), expected, come.rate * interval, limit)
+
+
+def wanted(objective: Objective, come: Arrivals) -> Wish:
+    """What the objective asks of a query whose records come like this.
+
+    >>> wanted(KeepUp(headroom=0.2), Arrivals(100.0, 100.0, 1.0, None, None, 600)).rate
+    120.0
+    >>> wanted(CatchUp("1m"), Arrivals(100.0, 100.0, 1.0, None, None, 600)).rate
+    110.0
+    """
+    if isinstance(objective, KeepUp):
+        return Wish(come.rate * (1 + objective.headroom))
+    if isinstance(objective, CatchUp):
+        return Wish(come.rate + (come.waiting or 0) / float(objective.within))
+    if isinstance(objective, Freshness):
+        return Wish(come.rate, float(objective.within))
+    raise TypeError(f"no objective: {objective!r}")
+
+
+def _most_that_help(model: Capacity) -> Pool:
+    """The pool beyond which a further executor shortens a batch by next to nothing."""
+    each = max(model.pool.slots)
+    most = -(-sum(operator.partitions for operator in model.operators) // each)
+    best = model.predict(Setting(pool=Pool((each,) * most), spread_bins=True)).batch.value
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        took = model.predict(Setting(pool=Pool((each,) * middle), spread_bins=True)).batch.value
+        low, high = (low, middle) if took <= best * (1 + _WORTH_IT) else (middle, high)
+    return Pool((each,) * high)

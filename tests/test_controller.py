@@ -1,0 +1,196 @@
+"""The controller over hours and days, on a virtual Spark: what it does, how often, and what it says."""
+
+from collections import Counter
+
+import msgspec
+import numpy as np
+import pytest
+
+from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
+from headgate.control.reducer import step
+from headgate.control.said import AsPredicted, Lost, Planned, Proposed
+from headgate.control.settings import Settings
+from headgate.control.state import State
+from headgate.model.objective import KeepUp
+from headgate.policies.capacity import CapacityPolicy
+from headgate.policies.pool import Evidence
+from headgate.policies.shared_slots import SharedSlots
+from headgate.simulation.closed_loop import closed_loop
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+
+HOUR, DAY = 3600.0, 86400.0
+
+# A map of 16 tasks (0.1 s and 4 ms a record) and a count of 8 bins; every 10 s. At 250 records/s a batch has 2,500:
+# 11.6 s of map, 0.8 + 1.25 s of count, 0.3 s of driver. Two executors 7.2 s, one 14 s.
+JOB = VirtualJob(
+    (
+        VirtualOperator("map", 16, fixed=0.1, per_record=0.004),
+        VirtualOperator("count", 8, fixed=0.1, per_record=0.0005, feeders=(0,), stateful=True),
+    ),
+    trigger=10.0,
+    noise=0.1,
+)
+SETTINGS = Settings(objective=KeepUp(headroom=0.1), most=16)
+
+
+def constant(rate):
+    return lambda at: rate * at
+
+
+def stepping(before, after, at):
+    return lambda now: before * min(now, at) + after * max(0.0, now - at)
+
+
+def run(job=JOB, arrived=None, settings=SETTINGS, until=2 * HOUR, policy=None, executors=1, **given):
+    loop = {key: given.pop(key) for key in ("meddle", "seen") if key in given}
+    spark = VirtualSpark(job, arrived or constant(250), executors=executors, **given)
+    return closed_loop(spark, settings, policy or CapacityPolicy(trigger=job.trigger), until=until, **loop)
+
+
+def least(rate, job=JOB, headroom=0.1, most=16):
+    """The fewest executors whose batches, run for real on the virtual engine, fit the interval; by trying them all."""
+    for executors in range(1, most + 1):
+        spark = VirtualSpark(job, constant(rate * (1 + headroom)), executors=executors)
+        spark.spread_bins()
+        took = [spark.run_batch().duration / 1000 for _ in range(8)][4:]
+        if np.median(took) <= job.trigger:
+            return executors
+    raise AssertionError("no number of executors does it")
+
+
+@pytest.mark.parametrize(("rate", "start"), [(250, 1), (900, 1), (250, 12), (1200, 3)])
+def test_from_under_and_from_over_one_move_leads_to_the_least_that_works(rate, start):
+    history = run(arrived=constant(rate), executors=start)
+    assert [executors for _, executors in history.moves] == [least(rate)]
+
+
+def test_a_spike_of_one_batch_moves_nothing():
+    def spiked(now):
+        return 250 * now + (2000 if now > HOUR else 0)  # what comes in 8 s, all at once
+
+    history = run(arrived=spiked)
+    assert len(history.moves) == 1
+    assert history.moves[0][0] < HOUR
+
+
+def test_a_morning_of_constant_load_with_noise_is_one_move():
+    history = run(until=4 * HOUR, job=msgspec.structs.replace(JOB, noise=0.2))
+    assert len(history.moves) == 1
+
+
+def test_a_paused_controller_moves_nothing():
+    paused = step(State(), Command(0.0, "pause"), SETTINGS, CapacityPolicy())
+    assert paused.state.paused
+    assert str(paused.said[0]) == "nothing is changed: paused"
+
+
+def test_ds2_for_shared_slots_adds_up_useful_time():
+    spark = VirtualSpark(msgspec.structs.replace(JOB, noise=0.0), constant(250), executors=2)
+    seen = tuple(spark.run_batch() for _ in range(8))
+    _, answer = SharedSlots().size(None, Evidence(seen, spark.executors(), 1), KeepUp(), 0.0)
+    # 2,500 records in 10 s: 16 x 0.1 + 10 s of map, 8 x 0.1 + 1.25 s of count: 13.65 s of work every 10 s.
+    assert answer.need == pytest.approx(1.365, rel=0.01)
+    assert answer.executors == 2
+
+
+def test_a_prediction_that_was_right_is_said_to_be():
+    said = Counter(type(one).__name__ for one in run().said)
+    assert said["Planned"] == said["AsPredicted"] == 1
+
+
+def test_an_executor_lost_every_hour_is_asked_for_again_and_nothing_else_changes():
+    lost_at = []
+
+    def lose(spark):
+        if spark.now // HOUR > len(lost_at):
+            lost_at.append(spark.now)
+            spark.lose_executor()
+
+    history = run(until=6.5 * HOUR, meddle=lose)
+    assert len(lost_at) == 6
+    assert sum(isinstance(one, Lost) for one in history.said) == 6
+    assert {executors for _, executors in history.moves} == {least(250)}
+    assert history.moments[-1].executors == least(250)
+
+
+def test_where_slots_get_in_each_others_way_it_settles_where_more_would_not_help():
+    # Two cores: beyond two tasks at once, each takes as much longer. No number of executors keeps up at this rate.
+    crowded = msgspec.structs.replace(JOB, slow=lambda at_once: max(1.0, at_once / 2))
+    history = run(job=crowded, arrived=constant(400), until=4 * HOUR)
+    assert len(history.moves) <= 4
+    assert not [at for at, _ in history.moves if at > HOUR]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"duration": -5},
+        {"duration": 0},
+        {"input_rows": -1},
+        {"number": 0},
+        {"began": -(10**9)},
+    ],
+)
+def test_nonsense_moves_nothing_is_warned_of_once_and_goes_by_itself(broken):
+    def seen(batch):
+        if 200 <= batch.number < 260:
+            return msgspec.structs.replace(batch, **broken)
+        return batch
+
+    history = run(seen=seen, executors=4, settings=msgspec.structs.replace(SETTINGS, down_stretch=1000.0))
+    during = [one for m in history.moments if 200 <= m.batch.number < 260 for one in m.said]
+    assert [type(one).__name__ for one in during].count("Ignored") == 1
+    assert not [one for one in during if isinstance(one, Planned)]
+    assert history.moments[-1].executors == least(250)
+
+
+def test_silence_scales_nothing_down_and_is_warned_of_once():
+    def seen(batch):
+        return None if 60 <= batch.number < 300 else batch
+
+    history = run(seen=seen, executors=8)
+    during = [one for m in history.moments if 60 <= m.batch.number < 300 for one in m.said]
+    assert [type(one).__name__ for one in during] == ["Stale"]
+    assert [executors for at, executors in history.moves if 600 < at < 3000] == []
+    assert history.moments[-1].executors == least(250)
+
+
+def test_bounds_hold_in_both_directions():
+    up = run(arrived=constant(1500), settings=msgspec.structs.replace(SETTINGS, most=4))
+    assert up.moments[-1].executors == 4
+    down = run(arrived=constant(50), executors=6, settings=msgspec.structs.replace(SETTINGS, least=3))
+    assert down.moments[-1].executors == 3
+
+
+def test_advice_changes_nothing_until_it_is_approved():
+    settings = msgspec.structs.replace(SETTINGS, mode="advise")
+    history = run(arrived=constant(900), settings=settings, until=600.0)
+    assert history.moves == []
+    proposal = [one for one in history.said if isinstance(one, Proposed)][-1]
+    assert proposal.executors == pytest.approx(least(900), abs=1)
+    acting = msgspec.structs.replace(SETTINGS, mode="act")
+    after = step(history.state, Command(600.0, "approve"), acting, CapacityPolicy())
+    assert after.actions[0].executors == proposal.executors
+
+
+def test_an_action_that_fails_ends_the_plan_and_says_why():
+    state, executors = State(), VirtualSpark(JOB, constant(900)).executors()
+    spark = VirtualSpark(JOB, constant(900))
+    state = step(state, ClusterSeen(0.0, executors), SETTINGS, CapacityPolicy()).state
+    for _ in range(12):
+        state, actions, _ = step(state, BatchSeen(spark.now, spark.run_batch()), SETTINGS, CapacityPolicy())
+        if actions:
+            break
+    failed = step(state, ActionFailed(spark.now, state.plan.id, "no such call"), SETTINGS, CapacityPolicy())
+    assert failed.state.plan is None
+    assert str(failed.said[0]) == "plan 1 could not be carried out: no such call"
+
+
+def test_the_tick_alone_never_decides():
+    assert step(State(), Tick(10.0), SETTINGS, CapacityPolicy()).said == ()
+
+
+def test_said_predictions_are_close_to_what_came():
+    history = run(arrived=constant(900))
+    (outcome,) = [one for one in history.said if isinstance(one, AsPredicted)]
+    assert outcome.measured == pytest.approx(outcome.expected, rel=0.1)
