@@ -76,8 +76,6 @@ class Prediction(msgspec.Struct, frozen=True):
     driver: float
     stages: tuple[float, ...]
     """How long each operator took from ready to over, in the order of `Capacity.operators`."""
-    work: float
-    """Slot time of all tasks."""
     unseen: bool
     """More tasks at once than were ever seen: how they slow each other down is not known."""
 
@@ -127,20 +125,19 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         """How long a batch takes in this setting."""
         pool = setting.pool or self.pool
         runs = [self._run_again(replay, setting, pool) for replay in self.replays]
-        totals = [driver + makespan for driver, makespan, _, _ in runs]
+        totals = [driver + makespan for driver, makespan, _ in runs]
         return Prediction(
             Figure(median(totals), _quantile(totals, 0.05), _quantile(totals, 0.95)),
-            median([driver for driver, _, _, _ in runs]),
-            tuple(median(lasted) for lasted in zip(*(lasted for _, _, lasted, _ in runs), strict=True)),
-            median([work for _, _, _, work in runs]),
+            median([driver for driver, _, _ in runs]),
+            tuple(median(lasted) for lasted in zip(*(lasted for _, _, lasted in runs), strict=True)),
             any(
                 self._at_once(place, setting, pool) > operator.contention.most_at_once
                 for place, operator in enumerate(self.operators)
             ),
         )
 
-    def _run_again(self, replay: Replay, setting: Setting, pool: Pool) -> tuple[float, float, tuple[float, ...], float]:
-        """Driver time, makespan, time of each stage, and work."""
+    def _run_again(self, replay: Replay, setting: Setting, pool: Pool) -> tuple[float, float, tuple[float, ...]]:
+        """Driver time, makespan, and time of each stage."""
         factors = self._growth_of_records(replay, setting)
         stages = []
         for place, operator in enumerate(self.operators):
@@ -155,8 +152,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             stages.append(Stage(held, operator.feeders, homes))
         schedule = scheduled(stages, pool.slots)
         lasted = tuple(over - began for began, over in zip(schedule.began, schedule.over, strict=True))
-        work = float(sum(stage.seconds.sum() for stage in stages))
-        return replay.driver, schedule.makespan, lasted, work
+        return replay.driver, schedule.makespan, lasted
 
     def _growth_of_records(self, replay: Replay, setting: Setting) -> list[float]:
         """For each operator, how many times the records it took then it would take now."""

@@ -1,7 +1,7 @@
 """The event that makes up most of a log: a task that ended, with what it measured.
 
 Four fifths of such a line are accumulables, which nobody needs all of. They are cut out as bytes before the line is
-decoded, and stay bytes until `accumulables.accumulator_updates` is asked for a few. A `TaskEnd` therefore holds
+decoded, and stay bytes until `accumulables.updated_accumulators` asks which there are. A `TaskEnd` therefore holds
 several kilobytes: take from it what is needed and let it go.
 
 Milliseconds, but for fields that say `_ns`; bytes.
