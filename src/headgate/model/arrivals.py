@@ -15,6 +15,9 @@ from headgate.model.microbatch import MicroBatch, SourceRead
 _LEAST_REST = 0.03
 """Share of the time between two batches that must be rest for the trigger to be a fixed interval."""
 _LEAST_BATCHES = 3
+_MOST_LATELY = 12
+_ALIKE = 0.2
+"""Rates of two batches that differ by less are the same, but for noise."""
 
 
 class Arrivals(msgspec.Struct, frozen=True):
@@ -60,9 +63,31 @@ def arrivals(batches: Sequence[MicroBatch], before: Sequence[MicroBatch] = ()) -
         taken / elapsed,
         interval,
         trigger,
-        _limit(took, waiting),
+        _limit(took, waiting) or _limit(*_last_of([*before, *batches])),
         waiting[-1] if waiting else None,
     )
+
+
+def lately(batches: Sequence[MicroBatch]) -> Sequence[MicroBatch]:
+    """The last batches, as far back as records came at the rate at which they came to the last of them.
+
+    After a change of load these are few, and only they say what comes now; without one they are many, and noise in
+    each of them counts for little.
+    """
+    waiting = [_waiting(batch) for batch in batches[-_MOST_LATELY:]]
+    last = batches[-_MOST_LATELY:]
+    rates = {}
+    for place, gap, _ in _gaps(last):
+        now, before = waiting[place], waiting[place - 1]
+        grown = now - before if now is not None and before is not None else 0
+        rates[place] = (last[place].input_rows + grown) / gap
+    if not rates:
+        return last
+    # Of a batch that follows on none, nobody knows since when its records came.
+    end = first = max(rates)
+    while first in rates and abs(rates[first] - rates[end]) <= _ALIKE * max(rates[end], 1e-9):
+        first -= 1
+    return last[first : end + 1]
 
 
 def _gaps(batches: Sequence[MicroBatch]) -> Iterator[tuple[int, float, float]]:
@@ -87,6 +112,11 @@ def _trigger(batches: Sequence[MicroBatch]) -> float | None:
         return None
     rounded = round(middle / 0.05) * 0.05
     return round(rounded, 2) if abs(rounded - middle) <= max(0.02, 0.01 * middle) else middle
+
+
+def _last_of(batches: Sequence[MicroBatch]) -> tuple[list[int], list[int | None]]:
+    few = batches[-_LEAST_BATCHES:]
+    return [batch.input_rows for batch in few], [_waiting(batch) for batch in few]
 
 
 def _limit(took: Sequence[int], waiting: Sequence[int | None]) -> int | None:

@@ -42,13 +42,15 @@ def dispatch_seconds(batch: MicroBatch) -> float:
     """
     gaps: list[int] = []
     tasks = batch.tasks
-    executors = np.array(tasks.executor, dtype=object)
-    for operator in range(len(batch.dataflow.operators)):
-        mine = tasks.operator == operator
-        for executor in set(executors[mine].tolist()):
-            here = mine & (executors == executor)
-            launched, finished = np.sort(tasks.launched[here]), np.sort(tasks.finished[here])
-            late = min(NOTED_LATE, 0.1 * float(np.min(tasks.finished[here] - tasks.launched[here])))
+    number = {id: place for place, id in enumerate(dict.fromkeys(tasks.executor))}
+    ran_on = np.array([number[id] for id in tasks.executor], dtype=np.int64)
+    together = tasks.operator.astype(np.int64) * len(number) + ran_on
+    by_launch, by_finish = np.lexsort((tasks.launched, together)), np.lexsort((tasks.finished, together))
+    cuts = np.flatnonzero(np.diff(together[by_launch])) + 1
+    for begun, ended in zip(np.split(by_launch, cuts), np.split(by_finish, cuts), strict=True):
+        launched, finished = tasks.launched[begun], tasks.finished[ended]
+        if launched.size > 1:
+            late = min(NOTED_LATE, 0.1 * float(np.min(tasks.finished[begun] - launched)))
             at_first = max(1, int(np.searchsorted(launched, finished[0] - late)))
             gaps.extend((launched[at_first:] - finished[: launched.size - at_first]).tolist())
     return max(float(np.median(gaps)) / 1000, -NOTED_LATE / 1000) if gaps else 0.0

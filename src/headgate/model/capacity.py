@@ -22,7 +22,7 @@ import numpy as np
 from headgate.model.columns import Floats
 from headgate.model.contention import Contention
 from headgate.model.line import Figure, Line
-from headgate.model.schedule import ANYWHERE, Stage, scheduled
+from headgate.model.schedule import ANYWHERE, Stage, times
 
 
 class Pool(msgspec.Struct, frozen=True):
@@ -150,9 +150,8 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             homes = self._homes(place, replay, setting, pool, seconds.size)
             held = np.maximum(seconds * (then / now) + self.dispatch, 0.0)
             stages.append(Stage(held, operator.feeders, homes))
-        schedule = scheduled(stages, pool.slots)
-        lasted = tuple(over - began for began, over in zip(schedule.began, schedule.over, strict=True))
-        return replay.driver, schedule.makespan, lasted
+        began, over = times(stages, pool.slots)
+        return replay.driver, max(over, default=0.0), tuple(np.subtract(over, began).tolist())
 
     def _growth_of_records(self, replay: Replay, setting: Setting) -> list[float]:
         """For each operator, how many times the records it took then it would take now."""

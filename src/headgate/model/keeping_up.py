@@ -107,17 +107,36 @@ def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting 
         fate = _fate(_Asked(capacity, come, asked), wish)
         return fate.keeps_up and fate.in_time and fate.fresh_enough(wish)
 
-    # Upwards in ever larger steps until one does, then back in the last step: more executors are not always better,
-    # since tasks may get in each other's way, so that the most do is not to be counted on.
-    low, high = 0, 1
-    while not enough(high):
-        if high >= most:
+    # From what is there: it is most often right, or nearly so.
+    now = min(most, len(capacity.pool.slots))
+    if enough(now):
+        low, high, apart = max(0, now - 1), now, 1
+        while low and enough(low):
+            apart *= 2
+            low, high = max(0, low - apart), low
+    else:
+        # Upwards in ever larger steps until one does. More are not always better, since tasks may get in each other's
+        # way: where none above does, one below may.
+        found = _first(enough, now + 1, most) or _first(enough, 1, now - 1)
+        if found is None:
             return None
-        low, high = high, min(most, max(high + 1, high * 5 // 4))
+        low, high = found
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return pool(high)
+
+
+def _first(enough: Callable[[int], bool], first: int, most: int) -> tuple[int, int] | None:
+    """Upwards in ever larger steps: the last number that does not do, and the first that does; None if none does."""
+    low, high = first - 1, first
+    while high <= most:
+        if enough(high):
+            return low, high
+        if high == most:
+            break
+        low, high = high, min(most, max(high + 1, high * 5 // 4))
+    return None
 
 
 class _Fate(NamedTuple):

@@ -14,27 +14,46 @@ from headgate.model.schedule import ANYWHERE
 from headgate.model.warm import on_the_last_pool, warm
 
 _MOST_REPLAYS = 15
+_MOST_POINTS = 300
+_MOST_TASKS_REPLAYED = 10_000
+_MOST_TASKS_LOOKED_AT = 30_000
 _FIT = 0.2
+_WIDER = 2.0
+"""Batches of other pools are asked as well where they differ so many times as much in size: that tells fixed cost."""
 
 
-def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS) -> Capacity:
+def capacity(batches: Sequence[MicroBatch], replays: int = _MOST_REPLAYS, points: int = _MOST_POINTS) -> Capacity:
     """What these batches of one query say; those on the last pool are run again, the others teach contention.
 
-    At most `replays` are run again, evenly chosen: fewer are faster, more know the spread better.
+    At most `replays` are run again, evenly chosen, and at most `points` tasks tell fixed cost from cost per record:
+    fewer are faster, more know it better.
     """
-    counted = warm(batches)
+    counted = _thinned(warm(batches))
     last = on_the_last_pool(counted)
     flow = whole_dataflow(last)
     executors = [executor for executor in last[-1].executors if executor.slots > 0]
     places = {executor.id: place for place, executor in enumerate(executors)}
-    chosen = np.unique(np.linspace(0, len(last) - 1, min(len(last), replays)).astype(int)).tolist()
+    tasks = max(1, *(batch.tasks.operator.size for batch in last))
+    some = min(len(last), replays, max(1, _MOST_TASKS_REPLAYED // tasks))
+    chosen = [last[place] for place in np.unique(np.linspace(0, len(last) - 1, some).astype(int)).tolist()]
     return Capacity(
-        tuple(_operator(name, flow, counted, last, batches) for name in flow),
+        tuple(_operator(name, flow, counted, last, batches, points) for name in flow),
         Pool(tuple(executor.slots for executor in executors) or (most_at_once(last),)),
         float(np.median([batch.input_rows for batch in last])),
-        float(np.median([dispatch_seconds(batch) for batch in last])),
-        tuple(_replay(last[place], list(flow), places) for place in chosen),
+        float(np.median([dispatch_seconds(batch) for batch in chosen])),
+        tuple(_replay(batch, list(flow), places) for batch in chosen),
     )
+
+
+def _thinned(batches: Sequence[MicroBatch]) -> Sequence[MicroBatch]:
+    """Of batches with very many tasks a few are enough: the last ones, and the last of every other pool."""
+    kept, tasks, pools = [], 0, set[int]()
+    for batch in reversed(batches):
+        if tasks < _MOST_TASKS_LOOKED_AT or batch.slots not in pools:
+            kept.append(batch)
+            tasks += batch.tasks.operator.size
+            pools.add(batch.slots)
+    return kept[::-1]
 
 
 def whole_dataflow(batches: Sequence[MicroBatch]) -> dict[str, tuple[str, ...]]:
@@ -60,14 +79,15 @@ def _operator(
     counted: Sequence[MicroBatch],
     last: Sequence[MicroBatch],
     seen: Sequence[MicroBatch],
+    points: int,
 ) -> OperatorCapacity:
     tasks = [_tasks_of(name, batch) for batch in last]
-    line = _line(tasks)
-    if line is None:
+    line = _line(tasks, points)
+    if line is None or _range(counted) > _WIDER * _range(last):
         # What a record costs depends little on the pool. Cold batches say least, but a query that falls behind has no
         # others of different size; what they say must fit what the warm ones took.
-        others = (_line([_tasks_of(name, one) for one in more]) for more in (counted, seen))
-        line = next((one for one in others if one is not None and _fits(one, tasks)), None)
+        others = (_line([_tasks_of(name, one) for one in more], points) for more in (counted, seen))
+        line = next((one for one in others if one is not None and _fits(one, tasks)), line)
     index = {one: place for place, one in enumerate(flow)}
     feeders = tuple(index[up] for up in flow[name])
     reading = {one for batch in last for one in batch.reading}
@@ -83,10 +103,16 @@ def _operator(
     )
 
 
-def _line(tasks: Sequence[tuple[Ints, Floats]]) -> Line | None:
+def _range(batches: Sequence[MicroBatch]) -> float:
+    """How many times the records of the smallest batch the largest one has."""
+    sizes = [batch.input_rows for batch in batches if batch.input_rows > 0]
+    return max(sizes) / min(sizes) if sizes else 1.0
+
+
+def _line(tasks: Sequence[tuple[Ints, Floats]], points: int) -> Line | None:
     """Slot time against records, over tasks of several batches."""
     records = np.concatenate([taken for taken, _ in tasks]).astype(np.float64)
-    return line_through(records, np.concatenate([seconds for _, seconds in tasks]))
+    return line_through(records, np.concatenate([seconds for _, seconds in tasks]), points)
 
 
 def _fits(line: Line, tasks: Sequence[tuple[Ints, Floats]]) -> bool:

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from headgate.model.columns import Floats
 
 ANYWHERE = -1
@@ -51,10 +53,58 @@ def scheduled(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:
     >>> scheduled([Stage(np.array([1.0] * 4), homes=(0, 0, 0, 0))], slots=[1, 1]).makespan
     4.0
     """
-    one_after_the_other = all(stage.feeders == ((place - 1,) if place else ()) for place, stage in enumerate(stages))
-    if one_after_the_other and sum(slots) > 0 and all(_simple(stage, slots) for stage in stages):
+    if _one_after_the_other(stages, slots):
         return _chain(stages, slots)
     return _Run(stages, slots).schedule()
+
+
+def times(stages: Sequence[Stage], slots: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """When each stage began and was over: the same as `scheduled`, without saying which task ran where.
+
+    >>> import numpy as np
+    >>> times([Stage(np.array([3.0, 1.0, 1.0, 1.0])), Stage(np.array([2.0]), feeders=(0,))], slots=[1, 1])
+    ((0.0, 3.0), (3.0, 5.0))
+    """
+    if not _one_after_the_other(stages, slots):
+        schedule = _Run(stages, slots).schedule()
+        return schedule.began, schedule.over
+    now, began, over = 0.0, [], []
+    for stage in stages:
+        began.append(now)
+        now += _lasts(stage, slots)
+        over.append(now)
+    return tuple(began), tuple(over)
+
+
+def _lasts(stage: Stage, slots: Sequence[int]) -> float:
+    """How long a stage takes that has all slots to itself."""
+    if not stage.seconds.size:
+        return 0.0
+    if not stage.homes:
+        return _on(sum(slots), stage.seconds.tolist())
+    if all(count == 1 for count in slots):  # each home works through its own, one after the other
+        return float(np.bincount(np.array(stage.homes), weights=stage.seconds).max())
+    at_home: dict[int, list[float]] = {}
+    for home, seconds in zip(stage.homes, stage.seconds.tolist(), strict=True):
+        at_home.setdefault(home, []).append(seconds)
+    return max(_on(slots[home], seconds) for home, seconds in at_home.items())
+
+
+def _on(slots: int, seconds: list[float]) -> float:
+    """List scheduling in its barest form."""
+    if len(seconds) <= slots:
+        return max(seconds)
+    free = seconds[:slots]
+    heapq.heapify(free)
+    for took in seconds[slots:]:
+        heapq.heapreplace(free, free[0] + took)
+    return max(free)
+
+
+def _one_after_the_other(stages: Sequence[Stage], slots: Sequence[int]) -> bool:
+    """Whether stages follow one another, each with all slots free when it begins."""
+    chain = all(stage.feeders == ((place - 1,) if place else ()) for place, stage in enumerate(stages))
+    return chain and sum(slots) > 0 and all(_simple(stage, slots) for stage in stages)
 
 
 def _simple(stage: Stage, slots: Sequence[int]) -> bool:

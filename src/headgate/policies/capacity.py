@@ -11,7 +11,7 @@ that explains it is named. Source: DESIGN 5.2; for even work without fixed cost 
 
 import msgspec
 
-from headgate.model.arrivals import Arrivals, arrivals
+from headgate.model.arrivals import Arrivals, arrivals, lately
 from headgate.model.capacity import Capacity, Pool, Setting
 from headgate.model.keeping_up import Wish, least_pool, prospect
 from headgate.model.learned_capacity import capacity
@@ -20,18 +20,14 @@ from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.model.profile import profile
 from headgate.policies.pool import Evidence, PoolAnswer
 
-_REPLAYS = 5
-_RECENT = 6
-"""Costs are learned from all batches there are; the rate is that of the last few, so that a change is seen at once."""
+_REPLAYS, _POINTS = 5, 100
+"""A controller asks often; it need not know the spread as well as `headgate inspect`."""
 _WORTH_IT = 0.03
 """A further executor that shortens a batch by less than this does not help."""
 
 
 class CapacityPolicy(msgspec.Struct, frozen=True):
     """Predicts by running the last batches again; remembers nothing, because batches tell all."""
-
-    trigger: float | None = None
-    """The fixed interval of the query, in seconds, where it is known; else it is read from the batches."""
 
     @property
     def name(self) -> str:
@@ -45,11 +41,12 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """The fewest executors that do, or the most that help."""
         del now
-        model = capacity(evidence.batches, replays=_REPLAYS)
-        recent = evidence.batches[-_RECENT:]
-        come = arrivals(recent, before=evidence.batches[:-_RECENT])
-        if self.trigger is not None:
-            come = msgspec.structs.replace(come, trigger=self.trigger, limit=None)
+        model = capacity(evidence.batches, replays=_REPLAYS, points=_POINTS)
+        # Costs are learned from all batches there are; the rate is that of the last ones alone.
+        recent = lately(evidence.batches)
+        come = arrivals(recent, before=[one for one in evidence.batches if one.began < recent[0].began])
+        if evidence.trigger is not None:
+            come = msgspec.structs.replace(come, trigger=evidence.trigger)
         wish = wanted(objective, come)
         least = least_pool(model, come, wish)
         pool = least or _most_that_help(model)

@@ -22,6 +22,8 @@ class Evidence(msgspec.Struct, frozen=True, eq=False):
     executors: tuple[Executor, ...]
     slots_each: int
     """Slots of an executor that would be added."""
+    trigger: float | None = None
+    """The query's fixed interval in seconds; None where it has none, or where it is to be read from the batches."""
 
 
 class PoolAnswer(msgspec.Struct, frozen=True):
