@@ -19,4 +19,41 @@ class SpreadBins(msgspec.Struct, frozen=True, tag="spread-bins", tag_field="acti
     query: str
 
 
-Action: TypeAlias = SetExecutors | SpreadBins
+class Layout(msgspec.Struct, frozen=True):
+    """What of a job only a restart can change; what is not given stays as it is."""
+
+    parallelism: dict[str, int] = {}
+    """Exchange -> partitions."""
+    cores: int | None = None
+    """Of each executor."""
+    memory: str | None = None
+    """Of each executor."""
+
+    @property
+    def needs_another_application(self) -> bool:
+        """Executors have their size for life."""
+        return self.cores is not None or self.memory is not None
+
+    def then(self, other: "Layout") -> "Layout":
+        """Both changes, the other after this one.
+
+        >>> Layout({"parse": 2}, cores=1).then(Layout({"parse": 4}, memory="2g"))
+        Layout(parallelism={'parse': 4}, cores=1, memory='2g')
+        """
+        return Layout({**self.parallelism, **other.parallelism}, other.cores or self.cores, other.memory or self.memory)
+
+    def __str__(self) -> str:
+        given = [f"{name}={number}" for name, number in self.parallelism.items()]
+        given += [f"cores={self.cores}"] if self.cores is not None else []
+        given += [f"memory={self.memory}"] if self.memory is not None else []
+        return ", ".join(given) or "nothing changed"
+
+
+class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="action"):
+    """Drain the job at the end of a batch and start it again, laid out otherwise."""
+
+    plan: int
+    layout: Layout
+
+
+Action: TypeAlias = SetExecutors | SpreadBins | Restart

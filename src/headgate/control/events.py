@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headgate.control.actions import Layout
 from headgate.model.microbatch import Executor, MicroBatch
 
 
@@ -12,6 +13,8 @@ class BatchSeen(msgspec.Struct, frozen=True, eq=False):
 
     at: float
     batch: MicroBatch
+    trigger: float | None = None
+    """The query's fixed interval in seconds, where the engine says."""
 
 
 class ClusterSeen(msgspec.Struct, frozen=True):
@@ -36,11 +39,12 @@ class ActionFailed(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A person's word: hold everything, go on, carry out what was proposed, or have so many executors now."""
+    """A person's word: hold everything, go on, carry out what was proposed, have so many executors, start again."""
 
     at: float
-    word: Literal["pause", "resume", "approve", "scale"]
+    word: Literal["pause", "resume", "approve", "scale", "restart"]
     executors: int | None = None
+    layout: Layout = Layout()
 
 
 Event: TypeAlias = BatchSeen | ClusterSeen | Tick | ActionFailed | Command

@@ -41,11 +41,17 @@ def nothing_known(state: State, now: float, settings: Settings) -> Said | None:
 
 def stale(state: State, now: float, settings: Settings) -> Said | None:
     """Silence: a query that is stuck, stopped, or no longer measured. Missing metrics never scale anything."""
-    if state.heard is None:
+    if not state.heard:
         return None
-    silent = now - state.heard
-    usual = max((seen[-1].duration / 1000 for seen in state.batches.values()), default=0.0)
+    silent = now - max(state.heard.values())
+    usual = min((_interval(seen, state.triggers.get(query)) for query, seen in state.batches.items()), default=0.0)
     return Stale(silent) if silent > max(settings.stale, 3 * usual) else None
+
+
+def _interval(seen: Sequence[MicroBatch], trigger: float | None) -> float:
+    """Seconds from one batch to the next, the last time."""
+    apart = (seen[-1].began - seen[-2].began) / 1000 if len(seen) > 1 else 0.0
+    return max(trigger or 0.0, apart, seen[-1].duration / 1000)
 
 
 def under_way(state: State, now: float, settings: Settings) -> Said | None:
@@ -64,9 +70,9 @@ def gathering(state: State, now: float, settings: Settings) -> Said | None:
     """Every query needs warm batches on the executors that are there."""
     del now
     for query, seen in state.batches.items():
-        warm, needed = warm_on_present_pool(seen), 1 if falling_behind(seen) else settings.evidence
+        warm, needed = warm_on_present_pool(seen), evidence_needed(seen, settings)
         if warm < needed:
-            return Gathering(query, warm, needed)
+            return Gathering(seen[-1].name or query, warm, needed)
     return None
 
 
@@ -110,6 +116,11 @@ GUARDS: Sequence[Guard] = (
 def warm_on_present_pool(seen: Sequence[MicroBatch]) -> int:
     """Warm batches since the last change of run or executors."""
     return len(warm_of_one_pool(present_pool(seen)))
+
+
+def evidence_needed(seen: Sequence[MicroBatch], settings: Settings) -> int:
+    """Warm batches; one is enough where each further one is longer in coming."""
+    return 1 if falling_behind(seen) else settings.evidence
 
 
 def falling_behind(seen: Sequence[MicroBatch]) -> bool:

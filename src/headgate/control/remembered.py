@@ -14,7 +14,7 @@ _OF_EACH_OTHER_POOL = 4
 _ANOTHER_SIZE = 1.25
 
 
-def remembered(batches: Sequence[MicroBatch]) -> tuple[MicroBatch, ...]:
+def worth_remembering(batches: Sequence[MicroBatch]) -> tuple[MicroBatch, ...]:
     """At most some eighty batches, oldest first."""
     if len(batches) <= LAST:
         return tuple(batches)

@@ -177,6 +177,42 @@ class Undone(_Said, frozen=True, tag="undone"):
         )
 
 
+class Unjudged(_Said, frozen=True, tag="unjudged"):
+    """A plan was carried out, and no batches came to judge it by."""
+
+    plan: int
+
+    def __str__(self) -> str:
+        return f"plan {self.plan}: too few batches since to say what it did"
+
+
+class GoingOn(_Said, frozen=True, tag="going-on"):
+    """No longer paused."""
+
+    def __str__(self) -> str:
+        return "no longer paused"
+
+
+class Restarting(_Said, frozen=True, tag="restarting"):
+    """The job is about to be started again, because somebody said so."""
+
+    plan: int
+    layout: str
+
+    def __str__(self) -> str:
+        return f"plan {self.plan}: restart with {self.layout}"
+
+
+class Resumed(_Said, frozen=True, tag="resumed"):
+    """A plan was under way when the controller before this one ended."""
+
+    plan: int
+    executors: int
+
+    def __str__(self) -> str:
+        return f"plan {self.plan} was under way when the controller before ended; wanted: {self.executors} executors"
+
+
 class Failed(_Said, frozen=True, tag="failed"):
     """A plan could not be carried out."""
 
@@ -203,5 +239,9 @@ Said: TypeAlias = (
     | AsPredicted
     | OffPrediction
     | Undone
+    | Unjudged
+    | GoingOn
+    | Restarting
+    | Resumed
     | Failed
 )

@@ -15,6 +15,12 @@ class Period(msgspec.Struct, frozen=True):
     ends: float
 
 
+_TIMES = (
+    "second_opinion", "down_stretch", "believed", "cool_down", "stale", "forgotten", "patience", "judging", "ask_again",
+    "anew",
+)  # fmt: skip
+
+
 class Settings(msgspec.Struct, frozen=True):
     """Times in seconds."""
 
@@ -29,16 +35,26 @@ class Settings(msgspec.Struct, frozen=True):
     """Warm batches that are needed before anything is decided."""
     agreeing: int = 2
     """Decisions in a row that must ask for more before more is asked for: a single slow batch moves nothing."""
+    second_opinion: float = 60.0
+    """Except where batches get ever longer, and the next one would take more than this."""
     down_stretch: float = 300.0
     """Fewer executors only after the need was no higher for so long."""
     down_margin: float = 0.1
     """Fewer executors only if they meet the objective with so much to spare: noise at the edge moves nothing."""
+    well_below: float = 0.1
+    """A number of executors that was not enough is not gone back to until the rate is lower by this part."""
+    believed: float = 86400.0
+    """For so long that is remembered: what a record costs may change."""
     cool_down: float = 60.0
     """After a plan has come to its end, so long nothing else is started."""
     stale: float = 60.0
     """Without a batch for so long (and for three times the usual interval), what is known is too old to act on."""
+    forgotten: float = 900.0
+    """A query of which nothing was heard for so long, while others were, is no longer thought of."""
     patience: float = 120.0
     """So long a plan may take to get its executors; then what is there is what there is."""
+    judging: float = 900.0
+    """So long a plan waits, once its executors are there, for batches to judge it by."""
     ask_again: float = 600.0
     """After a cluster gave less than asked, so long no more is asked for."""
     quota: int = 20
@@ -47,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True):
     """Times in which nothing is changed."""
     alike: float = 0.05
     """While records and time of recent batches differ by less than this from those decided on, the answer stands."""
-    anew: float = 300.0
+    anew: float = 60.0
     """After so long the policy is asked again even so."""
     tolerance: float = 0.1
     """A measured batch within this of the predicted one is as predicted."""
@@ -59,6 +75,6 @@ class Settings(msgspec.Struct, frozen=True):
         for name in ("evidence", "agreeing", "quota", "slots_each"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
-        for name in ("down_stretch", "cool_down", "stale", "patience", "ask_again", "anew"):
+        for name in _TIMES:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds from 0 up")

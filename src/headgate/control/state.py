@@ -27,6 +27,24 @@ class Plan(msgspec.Struct, frozen=True):
     """Records of a batch when the plan was made."""
     arrived: float | None = None
     undoes: bool = False
+    told: bool = False
+    """By a person: it is not undone by itself."""
+
+
+class TooFew(msgspec.Struct, frozen=True):
+    """So many executors were not enough for so many records per second."""
+
+    at: float
+    executors: int
+    rate: float
+
+
+class Useless(msgspec.Struct, frozen=True):
+    """Going from so many executors to so many made things worse."""
+
+    at: float
+    before: int
+    executors: int
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -44,14 +62,16 @@ class State(msgspec.Struct, frozen=True, eq=False):
 
     batches: Mapping[str, tuple[MicroBatch, ...]] = {}
     """Query -> its last batches, oldest first."""
+    triggers: Mapping[str, float] = {}
+    """Query -> its fixed interval in seconds, where the engine said."""
     memory: Mapping[str, Any] = {}
     """Query -> what the policy remembers."""
     executors: tuple[Executor, ...] | None = None
     """Observed; None before the first look."""
     desired: int | None = None
     """What the last plan wanted; None before the first."""
-    heard: float | None = None
-    """When the last batch was seen."""
+    heard: Mapping[str, float] = {}
+    """Query -> when its last batch was seen."""
     plan: Plan | None = None
     unjudged: Plan | None = None
     """The last plan, while batches that can be compared with its prediction have not come yet."""
@@ -67,10 +87,10 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Decisions in a row that asked for more than there is."""
     cool_until: float = 0.0
     short_until: float = 0.0
-    returns: Mapping[int, int] = {}
-    """Executors -> how often going down to so many was taken back by need: each doubles the stretch for it."""
-    useless: Mapping[int, int] = {}
-    """Executors -> how many there were when going there turned out to make things worse."""
+    too_few: tuple["TooFew", ...] = ()
+    """What was not enough, the last time of each."""
+    useless: tuple["Useless", ...] = ()
+    """Steps that made things worse."""
     paused: bool = False
     proposal: int | None = None
     warned: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headgate.control.actions import Action, SetExecutors
+from headgate.control.actions import Action, SetExecutors, SpreadBins
 from headgate.control.events import BatchSeen, ClusterSeen, Event, Tick
 from headgate.control.reducer import step
 from headgate.control.said import Said
@@ -64,7 +64,7 @@ def closed_loop(
         said = take(ClusterSeen(spark.now, spark.executors()))
         visible = seen(batch)
         if visible is not None:
-            said += take(BatchSeen(spark.now, visible))
+            said += take(BatchSeen(spark.now, visible, spark.job.trigger))
         said += take(Tick(spark.now))
         moments.append(Moment(spark.now, len(spark.there), batch, said))
     return History(moments, moves, state)
@@ -73,5 +73,5 @@ def closed_loop(
 def _carry_out(spark: VirtualSpark, action: Action) -> None:
     if isinstance(action, SetExecutors):
         spark.set_executors(action.executors)
-    else:
+    elif isinstance(action, SpreadBins):
         spark.spread_bins()
