@@ -32,7 +32,9 @@ def event_logs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    with LocalCluster(workers=1, slots=4, memory="4g", folder=tmp_path_factory.mktemp("cluster")) as running:
+    folder = tmp_path_factory.mktemp("cluster")
+    # Room for a third executor; workers come with the session, or the master would fill it at once.
+    with LocalCluster(workers=1, slots=6, memory="4g", folder=folder, late=True) as running:
         yield running
 
 
@@ -42,6 +44,7 @@ def spark(cluster, event_logs):
         "headgate tests",
         executors=2,
         cores=2,
+        most=3,
         conf={
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": event_logs.as_uri(),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headgate.model.errors import InputError
-from headgate.spark.internals import registered_executors
+from headgate.spark.internals.executors import registered_executors
 from headgate.spark.local_cluster import LocalCluster
 
 

@@ -10,10 +10,10 @@ from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.streaming import Progress
 from headgate.model.errors import InputError
-from headgate.spark.internals import StatusStore
+from headgate.spark.internals.status_store import StatusStore
 from headgate.spark.live_batches import LiveBatches
 from headgate.spark.probe import Probe
-from headgate.spark.probe_notes import BatchesNotTaken, PlanUnknown
+from headgate.spark.probe_notes import BatchesNotTaken, PlanUnknown, RowsLost
 from headgate.workloads.load import Constant, load_to_text
 from headgate.workloads.throttle import throttle
 from same_batches import differences
@@ -89,10 +89,11 @@ def both_ways(spark, event_logs, tmp_path_factory):
         for query in queries:
             query.stop()
         notes = probe.notes
-    assert notes == ()
+    assert {type(note) for note in notes} <= {RowsLost}  # rare, and Spark's own doing: see there
+    lost = {(note.query, note.number) for note in notes}
     assert min(map(len, seen.values())) >= BATCHES, state
     (log,) = (path for path in event_logs.iterdir() if spark.sparkContext.applicationId in path.name)
-    return seen, from_log(log, seen)
+    return seen, from_log(log, seen), lost
 
 
 def from_log(log, wanted):
@@ -110,9 +111,11 @@ def from_log(log, wanted):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_batch_is_the_same_live_and_from_the_log_in_every_field(both_ways, shape):
-    live, logged = both_ways[0][shape], both_ways[1][shape]
+    live, logged, lost = both_ways[0][shape], both_ways[1][shape], both_ways[2]
     assert live.keys() == logged.keys()
-    assert [d for number in live for d in differences(live[number], logged[number], f"batch {number}")] == []
+    unlike = [(number, d) for number in live for d in differences(live[number], logged[number], f"batch {number}")]
+    assert [d for number, d in unlike if not ((shape, number) in lost and ".nodes[" in d)] == []
+    assert sum((shape, number) not in lost for number in live) > 1
 
 
 def test_a_given_query_is_watched_alone_and_what_nobody_takes_is_given_up_with_a_note(spark, tmp_path):

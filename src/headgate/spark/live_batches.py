@@ -16,9 +16,9 @@ from headgate.formats.eventlog.plans import Fragment, fragments
 from headgate.formats.eventlog.streaming import Progress
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
-from headgate.spark.internals import ForgottenError, StatusStore
+from headgate.spark.internals.status_store import ForgottenError, StatusStore
 from headgate.spark.plan_graph import plan_tree
-from headgate.spark.probe_notes import BatchLeftOut, JobsOfAnotherGroup, Note, PlanUnknown
+from headgate.spark.probe_notes import BatchLeftOut, JobsOfAnotherGroup, Note, PlanUnknown, RowsLost
 from headgate.spark.stage_match import StageScopes, match_stages, rows_of
 from headgate.spark.stored import (
     EXECUTION,
@@ -193,6 +193,8 @@ class LiveBatches:
             ran_here = [scope for scope in scopes if stages[scope.id].tasks]
             if ran_here and not self._name(stages, ran_here, executions.get(id)):
                 notes.append(PlanUnknown(name, number))
+            if any(_without_its_rows(stages[scope.id]) for scope in ran_here):
+                notes.append(RowsLost(name, number))
         return Answer(micro_batch(progress, stages.values(), self._executors()), tuple(dict.fromkeys(notes)))
 
     def _graph(self, stage: int) -> StageGraph:
@@ -293,6 +295,12 @@ def _row(partition: int, task: StoredTask, metrics: StoredMetrics) -> TaskRow:
         metrics.shuffle_write_metrics.records_written or metrics.output_metrics.records_written,
         metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
     )
+
+
+def _without_its_rows(stage: RanStage) -> bool:
+    """Whether a stage whose plan counts rows, and which had records, has none: but for a filter that lets none pass."""
+    counts = stage.fragment is not None and len(stage.fragment.rows) > 0
+    return counts and not stage.rows and any(task.records_in or task.records_out for task in stage.tasks.values())
 
 
 def _rows(fragment: Fragment, values: Mapping[int, str]) -> dict[int, int]:

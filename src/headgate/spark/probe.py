@@ -23,7 +23,8 @@ from py4j.protocol import Py4JError
 from headgate.formats.eventlog.streaming import Progress
 from headgate.model.errors import one_line
 from headgate.model.microbatch import MicroBatch
-from headgate.spark.internals import Reports, StatusStore, run_of
+from headgate.spark.internals.reports import Reports, run_of
+from headgate.spark.internals.status_store import StatusStore
 from headgate.spark.live_batches import Answer, LiveBatches, left_out
 from headgate.spark.probe_notes import BatchesNotTaken, Note, ReportsDropped, ReportUnreadable
 

@@ -33,6 +33,23 @@ class PlanUnknown(_Note, frozen=True, tag="plan-unknown"):
         )
 
 
+class RowsLost(_Note, frozen=True, tag="rows-lost"):
+    """A batch of which Spark's status store has lost the row counts of plan nodes.
+
+    When a SQL execution ends, Spark lets go of what it gathered for stages that no other one needs; of one that begins
+    in that very moment it lets go as well. All else is there, and in the event log these counts are, too.
+    """
+
+    query: str
+    number: int
+
+    def __str__(self) -> str:
+        return (
+            f"batch {self.number} of query {self.query}: Spark has lost the rows that nodes of its plan put out; the "
+            "fan-out inside an operator is not known for it"
+        )
+
+
 class JobsOfAnotherGroup(_Note, frozen=True, tag="jobs-of-another-group"):
     """A batch whose jobs carry a job group that the user set: nothing says then whose they are."""
 
@@ -75,4 +92,6 @@ class ReportUnreadable(_Note, frozen=True, tag="report-unreadable"):
         return f"a report could not be read: {self.problem}"
 
 
-Note: TypeAlias = BatchLeftOut | PlanUnknown | JobsOfAnotherGroup | ReportsDropped | BatchesNotTaken | ReportUnreadable
+Note: TypeAlias = (
+    BatchLeftOut | PlanUnknown | RowsLost | JobsOfAnotherGroup | ReportsDropped | BatchesNotTaken | ReportUnreadable
+)

@@ -1,13 +1,12 @@
-"""Everything that touches a private API of Spark, each behind a function that says what it needs from Spark."""
+"""What the driver knows of its own jobs, tasks and plans: the data behind Spark's web UI."""
 
 from collections.abc import Callable
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
-from headgate.model.errors import InputError
+from headgate.spark.internals.driver import driver_jvm
 
 # What the JSON of each type does not need to have: most of its bytes, and the time to write, send and read them.
 _NOT_WANTED = {
@@ -42,46 +41,6 @@ _NOT_WANTED = {
     "org.apache.spark.status.RDDOperationGraphWrapper": "edges outgoingEdges",
 }
 _MOST_TASKS = 2**31 - 1
-
-
-def registered_executors(spark: SparkSession) -> int:
-    """How many executors have registered with the driver. Needs: `SparkContext.statusTracker` of the JVM."""
-    return len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) - 1  # the driver counts as one
-
-
-def live_executors(spark: SparkSession) -> list[tuple[str, str]]:
-    """Ids and hosts of the executors that are there. Needs: `SparkContext.statusStore` of the JVM."""
-    listed = spark.sparkContext._jsc.sc().statusStore().executorList(True)
-    found = ((listed.apply(place).id(), listed.apply(place).hostPort()) for place in range(listed.size()))
-    return [(id, str(address).rsplit(":", 1)[0]) for id, address in found if id != "driver"]
-
-
-def place_bin(
-    spark: SparkSession, query: StreamingQuery, operator: int, partition: int, host: str, executor: str
-) -> None:
-    """Say where a bin of state lives: the next batch runs its task there, and loads it there.
-
-    Needs: the state store coordinator of the session, and the query's checkpoint. Only for operators with one store a
-    partition.
-    """
-    jvm = spark.sparkContext._jvm
-    state = jvm.org.apache.spark.sql.execution.streaming.state  # type: ignore[union-attr]
-    root = query._jsq.streamingQuery().resolvedCheckpointRoot() + "/state"
-    store = state.StateStoreId(root, operator, partition, "default")
-    provider = state.StateStoreProviderId(store, jvm.java.util.UUID.fromString(query.runId))  # type: ignore[union-attr]
-    nobody = jvm.org.apache.spark.api.python.PythonUtils.toSeq(jvm.java.util.ArrayList())  # type: ignore[union-attr]
-    manager = spark._jsparkSession.sessionState().streamingQueryManager()
-    manager.stateStoreCoordinator().reportActiveInstance(provider, host, executor, nobody)
-
-
-def driver_jvm(spark: Any) -> Any:
-    """The driver's JVM. Needs: a classic session, whose driver is this process; Spark Connect has none."""
-    if getattr(spark, "_jsparkSession", None) is None or getattr(spark, "_jsc", None) is None:
-        raise InputError(
-            "this session has no driver in this process (Spark Connect, or stopped); run the probe where the driver "
-            "is, or read the event log instead"
-        )
-    return spark._jvm
 
 
 class ForgottenError(LookupError):
@@ -173,52 +132,3 @@ def _mapper(jvm: Any) -> Any:
             names.add(field)
         mapper.configOverride(_class(jvm, name)).setIgnorals(ignored.forIgnoredProperties(names))
     return mapper
-
-
-class Reports:
-    """Hands on each report of a query as it comes: a callback, as Spark makes it, of one thing to put in a queue.
-
-    Needs: `PythonStreamingQueryListenerWrapper` of the JVM, the door that PySpark's `StreamingQueryListener` uses. That
-    one builds a report field by field, some hundred calls to the JVM each; this one hands on the JVM's object, to be
-    written as JSON in one call, on a thread that nobody waits for.
-    """
-
-    def __init__(
-        self, spark: SparkSession, progressed: Callable[[Any], object], ended: Callable[[Any], object]
-    ) -> None:
-        from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
-
-        self._progressed, self._ended = progressed, ended
-        jvm = driver_jvm(spark)
-        ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
-        self._streams = spark._jsparkSession.streams()
-        self._listener = jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(self)
-        self._streams.addListener(self._listener)
-
-    def stop(self) -> None:
-        """No more reports from here on."""
-        self._streams.removeListener(self._listener)
-
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """Nothing to do: a query is known by its first report."""
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """A batch is over."""
-        self._progressed(event)
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """Nothing to do."""
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802 - Spark's name
-        """A query is over."""
-        self._ended(event)
-
-    class Java:
-        """What Py4J asks for: the interface this implements."""
-
-        implements = ["org.apache.spark.sql.streaming.PythonStreamingQueryListener"]  # noqa: RUF012 - as Py4J wants it
-
-
-def run_of(event: Any) -> str:
-    """The run an event is about. Needs: `QueryTerminatedEvent.runId`."""
-    return str(event.runId().toString())

@@ -1,0 +1,109 @@
+"""A running Spark application as a controller sees it: batches come out of it, actions go in."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from headgate.control.actions import Action, Restart
+from headgate.control.events import ActionFailed, BatchSeen
+from headgate.model.errors import InputError
+from headgate.model.microbatch import Executor, MicroBatch
+from headgate.ports import Done
+from headgate.spark.hands import Hands
+from headgate.spark.internals.executors import why_executors_are_fixed
+from headgate.spark.internals.queries import trigger_seconds
+from headgate.spark.probe import Probe
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+class SparkEngine:
+    """All queries of a session, or one; from `start` to `stop`.
+
+    Where executors cannot be changed it is refused, unless `must_act` is off: then it only looks, and asking it to do
+    something is an error. `restart` is called with what asks for a restart; who has started the job knows how.
+    """
+
+    def __init__(
+        self,
+        spark: "SparkSession",
+        query: "StreamingQuery | None" = None,
+        *,
+        must_act: bool = True,
+        warm: bool = True,
+        restart: Callable[[Restart], object] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._fixed = why_executors_are_fixed(spark)
+        if must_act and self._fixed is not None:
+            raise InputError(self._fixed)
+        self._spark, self._query, self._clock = spark, None if query is None else str(query.id), clock
+        self._probe = Probe(spark, query)
+        self._hands = Hands(spark, self._running, warm=warm, clock=clock) if self._fixed is None else None
+        self._restart = restart
+        self._triggers: dict[str, float | None] = {}
+        self._last: MicroBatch | None = None
+
+    def start(self) -> Self:
+        """Begin to look."""
+        self._probe.start()
+        if self._hands is not None:
+            self._hands.start()
+        return self
+
+    def stop(self) -> None:
+        """Look no more; what is under way stays as it is."""
+        self._probe.stop()
+        if self._hands is not None:
+            self._hands.stop()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be seen."""
+        return tuple(str(note) for note in self._probe.notes)
+
+    # What a controller needs (`headgate.ports.Engine`).
+
+    def seen(self, timeout: float) -> Sequence[BatchSeen]:
+        """Batches that came to their end since the last call."""
+        found, batch = [], self._probe.take(timeout)
+        while batch is not None:
+            self._last = batch
+            if self._hands is not None:
+                self._hands.saw(batch)
+            found.append(BatchSeen(self._clock(), batch, self._trigger(batch)))
+            batch = self._probe.take()
+        return found
+
+    def executors(self) -> tuple[Executor, ...]:
+        """Those that are there and ready."""
+        if self._hands is not None:
+            return self._hands.executors()
+        return self._last.executors if self._last is not None else ()
+
+    def carry_out(self, action: Action) -> None:
+        """Begin to."""
+        if isinstance(action, Restart):
+            if self._restart is None:
+                raise InputError("only a job that Headgate started can be started again by it: `headgate run`")
+            self._restart(action)
+            return
+        if self._hands is None:
+            raise InputError(self._fixed or "executors cannot be changed here")
+        self._hands.carry_out(action)
+
+    def happened(self) -> Sequence[Done | ActionFailed]:
+        """What came of it."""
+        return self._hands.happened() if self._hands is not None else ()
+
+    def _running(self) -> list["StreamingQuery"]:
+        return [query for query in self._spark.streams.active if self._query in (None, str(query.id))]
+
+    def _trigger(self, batch: MicroBatch) -> float | None:
+        """The query's interval, asked for once in each of its runs."""
+        if batch.run not in self._triggers:
+            for query in self._running():
+                self._triggers[str(query.runId)] = trigger_seconds(query)
+        return self._triggers.get(batch.run)

@@ -1,0 +1,316 @@
+"""Carries out actions on a live application, one after the other, on a thread of its own.
+
+Everything that touches a running batch waits for a boundary: the moment after a batch was reported. Growing: ask, wait
+for executors as they register, warm each before it counts. Shrinking: move bins off those that will leave, see that the
+next batch ran elsewhere, then let them go. Nothing here is raised into the query. A newer action ends the waiting of
+the one under way: what was wanted then is no longer wanted.
+"""
+
+import queue
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.control.actions import Action, SetExecutors, SpreadBins
+from headgate.control.events import ActionFailed
+from headgate.model.errors import HeadgateError, one_line
+from headgate.model.microbatch import Executor, MicroBatch
+from headgate.ports import Done
+from headgate.spark.bins import evenly, homes, place
+from headgate.spark.internals.executors import (
+    ExecutorList,
+    decommission_executors,
+    kill_executors,
+    leaves_gracefully,
+    request_executors,
+)
+from headgate.spark.internals.state_stores import keep_tasks_at_home, wait_as_before
+from headgate.spark.warming import warm_executors
+
+_GLANCE = 0.2
+_IDLE_GLANCE = 1.0
+_AT_HOME = "60s"
+"""So long a task waits for the executor that holds its state, once bins are placed by us."""
+_TRIES = 5
+"""Batches after which a bin that does not move is given up."""
+
+
+class Patience(NamedTuple):
+    """Seconds."""
+
+    boundary: float = 60.0
+    """For the end of a batch: a query without input has none, and is then at a boundary already."""
+    joining: float = 300.0
+    """For executors to come, before this hand lets go; the controller decides earlier that it is short of them."""
+    leaving: float = 90.0
+
+
+class _Superseded(Exception):  # noqa: N818 - not an error
+    """Another action was asked for, or the hands are to stop."""
+
+
+class Hands:
+    """From `start` to `stop`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        running: Callable[[], Sequence[StreamingQuery]],
+        *,
+        warm: bool = True,
+        patience: Patience = Patience(),  # noqa: B008 - a value
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._spark, self._running, self._warm, self._patience, self._clock = spark, running, warm, patience, clock
+        self._todo: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
+        self._newest: Action | None = None
+        """The last action that was asked for."""
+        self._under_way = False
+        self._happened: deque[Done | ActionFailed] = deque()
+        self._there = ExecutorList(spark)
+        self._ready: set[str] = {executor.id for executor in self._there.active()}
+        self._leaving: set[str] = set()
+        """Asked to leave and still there: they take no work, but nobody may say that they are gone."""
+        self._glanced: tuple[float, tuple[Executor, ...]] = (0.0, ())
+        self._last: dict[str, MicroBatch] = {}
+        self._ended: Counter[str] = Counter()
+        """Query -> batches that came to their end."""
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._waited_before: str | None = None
+        self._placed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Ready for actions."""
+        self._thread = threading.Thread(target=self._work, name="headgate-hands", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave what is under way as it is; the query's own settings are as they were."""
+        self._stopping.set()
+        self._todo.put(None)
+        with self._changed:
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        if self._placed:
+            with suppress(Py4JError, OSError):  # the session is gone, and its settings with it
+                wait_as_before(self._spark, self._waited_before)
+            self._placed = False
+
+    # From the controller's thread.
+
+    def carry_out(self, action: Action) -> None:
+        """Put it in the queue. Executors asked for anew end the waiting for those asked for before."""
+        if isinstance(action, SetExecutors):
+            self._newest = action
+        self._todo.put(action)
+        with self._changed:
+            self._changed.notify_all()
+
+    def happened(self) -> list[Done | ActionFailed]:
+        """What came of actions since the last call."""
+        told = []
+        while self._happened:
+            told.append(self._happened.popleft())
+        return told
+
+    def saw(self, batch: MicroBatch) -> None:
+        """A batch is over: a boundary, and where tasks really ran."""
+        with self._changed:
+            self._last[batch.query] = batch
+            self._ended[batch.query] += 1
+            self._changed.notify_all()
+
+    def executors(self) -> tuple[Executor, ...]:
+        """Those that are there and warm; looked for now and then, more often while something is under way."""
+        at, seen = self._glanced
+        if time.monotonic() - at < (_GLANCE if self._under_way else _IDLE_GLANCE):
+            return seen
+        return self._look()
+
+    # On a thread of its own.
+
+    def _look(self) -> tuple[Executor, ...]:
+        active = {executor.id for executor in self._there.active()}
+        listed = self._there.listed()
+        seen = tuple(one for one in listed if one.id in self._leaving or (one.id in active and one.id in self._ready))
+        self._glanced = time.monotonic(), seen
+        return seen
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                action = self._todo.get(timeout=_IDLE_GLANCE)
+            except queue.Empty:
+                self._welcome_strangers()
+                continue
+            if action is None:
+                continue
+            self._under_way = True
+            try:
+                if isinstance(action, SetExecutors):
+                    self._set_executors(action)
+                elif isinstance(action, SpreadBins):
+                    self._spread(action)
+            except _Superseded:
+                pass
+            except Exception as problem:  # a hand that fails must not fail the query
+                self._failed(action, problem)
+            finally:
+                self._under_way = False
+
+    def _failed(self, action: Action, problem: Exception) -> None:
+        if self._stopping.is_set():
+            return
+        if isinstance(action, SetExecutors):
+            with suppress(Exception):  # what was asked for is not waited for any more: take it back
+                request_executors(self._spark, len(self._there.active()))
+        said = str(problem).split("\n\tat ")[0] or type(problem).__name__
+        self._happened.append(ActionFailed(self._clock(), action.plan, one_line(said)))
+
+    def _tell(self, plan: int, what: str) -> None:
+        self._happened.append(Done(self._clock(), plan, what))
+
+    def _still(self, action: Action) -> None:
+        """Go on only while this is what is wanted."""
+        if self._stopping.is_set() or (isinstance(action, SetExecutors) and self._newest is not action):
+            raise _Superseded
+
+    def _set_executors(self, action: SetExecutors) -> None:
+        there = self._there.active()
+        if action.executors < len(there):
+            self._shrink(action, there)
+        else:
+            self._grow(action)
+
+    def _grow(self, action: SetExecutors) -> None:
+        self._still(action)
+        began = time.monotonic()
+        request_executors(self._spark, action.executors)
+        self._tell(action.plan, f"asked the cluster for {action.executors} executors in all")
+        while len(self._look()) < action.executors:
+            self._still(action)
+            if time.monotonic() - began > self._patience.joining:
+                return  # the controller has said by now that the cluster is short of executors
+            if not self._welcome(action.plan, time.monotonic() - began):
+                self._stopping.wait(_GLANCE)
+
+    def _welcome_strangers(self) -> None:
+        """Executors that nobody has asked for: the cluster has replaced one that was lost, or was slow to begin."""
+        with suppress(Exception):  # the next look may be better
+            self._welcome(0, None)
+
+    def _welcome(self, plan: int, waited: float | None) -> bool:
+        """Warm executors that are new here; whether there were any."""
+        new = [one for one in self._there.active() if one.id not in self._ready]
+        if not new:
+            return False
+        names = ", ".join(one.id for one in new)
+        self._tell(plan, f"executor {names} registered" + ("" if waited is None else f" after {waited:.1f} s"))
+        if self._warm:
+            try:
+                self._tell(plan, f"warmed executor {names} in {warm_executors(self._spark, new):.1f} s")
+            except Exception as problem:  # cold is slower, not wrong
+                self._tell(plan, f"could not warm executor {names}: {one_line(str(problem).split(chr(10))[0])}")
+        self._ready.update(one.id for one in new)
+        self._look()
+        return True
+
+    def _shrink(self, action: SetExecutors, there: Sequence[Executor]) -> None:
+        leaving = self._cheapest_to_lose(there, len(there) - action.executors)
+        staying = [one for one in there if one not in leaving]
+        names = ", ".join(one.id for one in leaving)
+        for query in self._running():
+            self._settle(action, query, staying)
+        self._boundary(action)
+        request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
+        ids = {one.id for one in leaving}
+        self._leaving |= ids
+        if leaves_gracefully(self._spark):
+            decommission_executors(self._spark, sorted(ids))
+            self._tell(action.plan, f"asked executor {names} to leave")
+        else:
+            kill_executors(self._spark, sorted(ids))
+            request_executors(self._spark, action.executors)
+            self._tell(action.plan, f"ended executor {names} (spark.decommission.enabled is off)")
+        began = time.monotonic()
+        while ids & {one.id for one in self._there.listed()}:
+            if time.monotonic() - began > self._patience.leaving:
+                self._leaving -= ids
+                raise HeadgateError(f"executor {names} did not leave within {self._patience.leaving:.0f} s")
+            self._still(action)
+            self._stopping.wait(_GLANCE)
+        self._leaving -= ids
+        self._look()
+
+    def _cheapest_to_lose(self, there: Sequence[Executor], count: int) -> list[Executor]:
+        """Those that hold fewest bins; of equals the newest."""
+        holding = Counter(home for batch in self._last.values() for home in homes(batch).values())
+        ordered = sorted(enumerate(there), key=lambda one: (holding[one[1].id], -one[0]))
+        return [executor for _, executor in ordered[:count]]
+
+    def _spread(self, action: SpreadBins) -> None:
+        for query in self._running():
+            if str(query.id) == action.query:
+                active = {executor.id for executor in self._there.active()}
+                self._settle(action, query, [one for one in self._look() if one.id in active])
+
+    def _settle(self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]) -> None:
+        """Put the bins of a query evenly on these executors, and see that they went there."""
+        id, moved, target = str(query.id), 0, dict[int, str]()
+        for _ in range(_TRIES):
+            batch = self._last.get(id)
+            if batch is None or not batch.stateful or not executors:
+                return
+            now = homes(batch)
+            target = target or evenly(now, executors)
+            moves = {number: home for number, home in target.items() if now.get(number) != home}
+            if not moves:
+                if moved:
+                    self._tell(action.plan, f"{moved} bins of {batch.name} are where they should be")
+                return
+            moved = moved or len(moves)
+            self._place(query, moves, executors)
+            # One batch may have begun before the bins were placed: only the one after it shows them for certain.
+            for _ in range(2):
+                if not self._boundary(action, id):
+                    self._tell(
+                        action.plan, f"{len(moves)} bins of {batch.name} are told to move; no batch has shown it"
+                    )
+                    return
+                if all(homes(self._last[id]).get(number) == home for number, home in moves.items()):
+                    break
+        still = [number for number, home in homes(self._last[id]).items() if target.get(number) != home]
+        if still:
+            self._tell(action.plan, f"{len(still)} bins of {query.name or id} did not move")
+
+    def _place(self, query: StreamingQuery, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
+        if not self._placed:
+            self._waited_before, self._placed = keep_tasks_at_home(self._spark, _AT_HOME), True
+        place(self._spark, query, moves, executors)
+
+    def _boundary(self, action: Action, query: str | None = None) -> bool:
+        """Until a batch is over, of this query or any; False where nothing runs for as long as patience lasts."""
+
+        def ended() -> int:
+            return self._ended[query] if query is not None else self._ended.total()
+
+        def superseded() -> bool:
+            return self._stopping.is_set() or (isinstance(action, SetExecutors) and self._newest is not action)
+
+        with self._changed:
+            now = ended()
+            self._changed.wait_for(lambda: ended() > now or superseded(), self._patience.boundary)
+            over = ended() > now
+        self._still(action)
+        return over

@@ -1,0 +1,68 @@
+"""Which of the private calls Headgate uses this Spark has, and what is done without them.
+
+Found by looking at classes, not by trying: asking a cluster for executors to see whether it can be asked is no way to
+find out.
+"""
+
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from headgate.spark.internals.driver import driver_jvm
+from headgate.spark.internals.executors import leaves_gracefully, why_executors_are_fixed
+
+_STATE = "org.apache.spark.sql.execution.streaming.state"
+
+
+class Capability(NamedTuple):
+    """One thing that Headgate can do here, or not."""
+
+    what: str
+    there: bool
+    otherwise: str
+    """Why not, or what is done instead; empty where it is there."""
+
+
+def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
+    """What can be done with this session, by its Spark and its settings."""
+    jvm = driver_jvm(spark)
+    fixed = why_executors_are_fixed(spark)
+    asks = _has(jvm, "org.apache.spark.SparkContext", "requestTotalExecutors")
+    graceful = _has(jvm, "org.apache.spark.ExecutorAllocationClient", "decommissionExecutor")
+    places = _has(jvm, f"{_STATE}.StateStoreCoordinatorRef", "reportActiveInstance")
+    drains = any(
+        _has(jvm, f"org.apache.spark.sql.execution.streaming.{place}StreamExecution", "state")
+        for place in ("runtime.", "")
+    )
+    measures = _has(jvm, "org.apache.spark.status.AppStatusStore", "taskList")
+    return (
+        _capability("measure batches live", measures, "read the event log instead"),
+        _capability("add and remove executors", asks and fixed is None, fixed or "this Spark has no such call: advise"),
+        _capability(
+            "let executors leave gracefully",
+            graceful and leaves_gracefully(spark),
+            "spark.decommission.enabled is off: executors are ended between batches, and tasks may run again"
+            if graceful
+            else "this Spark has no such call: executors are ended between batches",
+        ),
+        _capability(
+            "move bins of state",
+            places,
+            "this Spark has no such call: set spark.locality.wait to 0s and bins scatter by themselves",
+        ),
+        _capability("drain a query at the end of a batch", drains, "queries are stopped in the middle of a batch"),
+    )
+
+
+def _capability(what: str, there: bool, otherwise: str) -> Capability:
+    return Capability(what, there, "" if there else otherwise)
+
+
+def _has(jvm: Any, name: str, method: str) -> bool:
+    """Whether a class has a method of this name, of whatever arguments."""
+    try:
+        methods = jvm.java.lang.Class.forName(name).getMethods()
+    except Py4JError:
+        return False
+    return any(one.getName() == method for one in methods)

@@ -1,0 +1,192 @@
+"""Executors that come and go under a running query: no batch fails, every count stays exact, state goes along."""
+
+import threading
+import time
+from collections import Counter
+
+import msgspec
+import numpy as np
+import pytest
+
+import headgate
+from headgate.control.actions import SetExecutors, SpreadBins
+from headgate.control.events import ActionFailed
+from headgate.model.errors import InputError
+from headgate.model.objective import KeepUp
+from headgate.spark.bins import evenly, homes
+from headgate.spark.engine import SparkEngine
+from headgate.spark.internals.capabilities import capabilities
+from headgate.spark.internals.executors import active_executors
+from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds
+from headgate.spark.warming import warm_executors
+from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import Text
+
+KEYS = 97
+
+
+class Counting:
+    """A count by key that keeps the last count of each, as a sink that is written over would."""
+
+    def __init__(self, spark, folder, rate=400.0, trigger="1 second"):
+        self.spark, self.counts = spark, {}
+        rows = (
+            spark.readStream.format("sentences").option("load", load_to_text(Constant(rate)))
+            .option("partitions", "4").option("words", "1").option("keys", str(KEYS)).load()
+        )  # fmt: skip
+        writer = rows.groupBy("key").count().writeStream.outputMode("update").foreachBatch(self.keep)
+        writer = writer.queryName("counting").option("checkpointLocation", str(folder))
+        self.query = writer.trigger(processingTime=trigger).start()
+
+    def keep(self, changed, number):
+        self.counts.update((row["key"], row["count"]) for row in changed.collect())
+
+    def drain(self):
+        end_after_this_batch(self.spark, self.query)
+        self.query.awaitTermination()
+        assert self.query.exception() is None
+        return msgspec.json.decode(self.query.lastProgress.sources[0].endOffset)["number"]
+
+    def truth(self, rows):
+        text = Text(words=1, vocabulary=1000, keys=KEYS, hot=0.0)
+        return dict(Counter(text.key(np.arange(rows, dtype=np.uint64)).tolist()))
+
+
+class Watched:
+    """An engine whose batches and doings are taken as they come."""
+
+    def __init__(self, engine):
+        self.engine, self.batches, self.done = engine, [], []
+
+    def until(self, holds, patience=90):
+        deadline = time.monotonic() + patience
+        while not holds():
+            assert time.monotonic() < deadline, f"never so; done: {[getattr(d, 'what', d) for d in self.done]}"
+            self.batches += [seen.batch for seen in self.engine.seen(0.2)]
+            self.done += self.engine.happened()
+            assert not [one for one in self.done if isinstance(one, ActionFailed)]
+
+    def more_batches(self, count):
+        wanted = len(self.batches) + count
+        self.until(lambda: len(self.batches) >= wanted)
+
+
+@pytest.fixture
+def counting(spark, tmp_path):
+    running = Counting(spark, tmp_path / "checkpoint")
+    yield running
+    running.query.stop()
+
+
+@pytest.fixture
+def watched(spark, counting):
+    engine = SparkEngine(spark, counting.query).start()
+    yield Watched(engine)
+    engine.stop()
+
+
+def test_an_executor_comes_gets_its_share_of_state_and_leaves_again_while_every_count_stays_exact(
+    spark, counting, watched
+):
+    assert len(active_executors(spark)) == 2
+    watched.more_batches(3)
+    watched.engine.carry_out(SetExecutors(1, 3))
+    watched.until(lambda: len(watched.engine.executors()) == 3)
+    new = watched.engine.executors()[-1].id
+    watched.engine.carry_out(SpreadBins(1, str(counting.query.id)))
+    watched.until(lambda: any("are where they should be" in getattr(one, "what", "") for one in watched.done))
+    watched.more_batches(2)
+    # 4 bins on 3 executors of 2 slots: by slots 1.33 each, so the new one has one or two of them.
+    assert 1 <= Counter(homes(watched.batches[-1]).values())[new] <= 2
+
+    watched.engine.carry_out(SetExecutors(2, 2))
+    watched.until(lambda: any("to leave" in getattr(one, "what", "") for one in watched.done))
+    watched.until(lambda: len(active_executors(spark)) == 2)
+    watched.more_batches(3)
+
+    rows = counting.drain()
+    assert counting.counts == counting.truth(rows)
+    assert sum(batch.attempts_lost for batch in watched.batches) == 0
+    assert [batch.number for batch in watched.batches] == list(
+        range(watched.batches[0].number, watched.batches[-1].number + 1)
+    )
+
+
+def test_what_it_did_is_told_step_by_step(spark, counting, watched):
+    watched.more_batches(2)
+    watched.engine.carry_out(SetExecutors(7, 3))
+    watched.until(lambda: len(watched.engine.executors()) == 3)
+    watched.engine.carry_out(SetExecutors(8, 2))
+    watched.until(lambda: any("to leave" in one.what for one in watched.done))
+    watched.until(lambda: len(active_executors(spark)) == 2)
+    told = [(one.plan, one.what) for one in watched.done]
+    assert told[0] == (7, "asked the cluster for 3 executors in all")
+    assert [plan for plan, _ in told] == sorted(plan for plan, _ in told)
+    assert any("registered after" in what for plan, what in told if plan == 7)
+    assert any(what.startswith("warmed executor") for plan, what in told if plan == 7)
+
+
+def test_warming_starts_a_task_on_every_slot_of_the_executors_named(spark):
+    there = active_executors(spark)
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    warm_executors(spark, there[:1])
+    (job, *_) = set(tracker.getJobIdsForGroup(None)) - before
+    stage = tracker.getJobInfo(job).stageIds[0]
+    assert tracker.getStageInfo(stage).numTasks in (there[0].slots, 200)
+
+
+def test_a_query_is_drained_at_the_end_of_a_batch(spark, counting, watched):
+    watched.more_batches(3)
+    rows = counting.drain()
+    assert counting.counts == counting.truth(rows)
+
+
+def test_the_interval_of_a_query_is_known(spark, counting):
+    assert trigger_seconds(counting.query) == 1.0
+
+
+def test_everything_headgate_needs_is_there_on_a_cluster(spark):
+    assert [one for one in capabilities(spark) if not one.there] == []
+
+
+def test_attach_takes_away_what_is_not_needed_and_leaves_the_query_alone(spark, tmp_path):
+    # Batches of about a second, every four: one executor is enough.
+    counting = Counting(spark, tmp_path / "checkpoint", trigger="4 seconds")
+    with headgate.attach(
+        spark, counting.query, objective=KeepUp(0.2), executors=(1, 3), journal=tmp_path / "journal.db",
+        evidence=2, down_stretch=3.0, cool_down=1.0, anew=1.0,
+    ) as scaler:  # fmt: skip
+        deadline = time.monotonic() + 90
+        while scaler.executors.observed != 1:
+            assert time.monotonic() < deadline, scaler.said
+            time.sleep(0.2)
+        scaler.tell("pause")
+        scaler.tell("scale", 2)  # a person's word counts all the same
+        while scaler.executors.observed != 2:
+            assert time.monotonic() < deadline, scaler.said
+            time.sleep(0.2)
+    assert scaler.problem is None
+    assert counting.query.isActive
+    assert "headgate-scaler" not in {thread.name for thread in threading.enumerate()}
+    rows = counting.drain()
+    assert counting.counts == counting.truth(rows)
+
+
+def test_attach_refuses_what_it_does_not_know_in_one_line(spark):
+    with pytest.raises(InputError, match=r"attach has no setting coold_own \(did you mean \"cool_down\"\?\)"):
+        headgate.attach(spark, coold_own=3)
+    with pytest.raises(InputError, match="executors"):
+        headgate.attach(spark, executors=(5, 2))
+    with pytest.raises(InputError, match="policy"):
+        headgate.attach(spark, policy="magic")
+
+
+def test_bins_are_spread_with_as_few_moves_as_that_takes():
+    from headgate.model.microbatch import Executor
+
+    a, b, c = (Executor(id, "host", 1) for id in "abc")
+    now = {0: "a", 1: "a", 2: "a", 3: "b", 4: "b", 5: "b"}
+    then = evenly(now, [a, b, c])
+    assert Counter(then.values()) == {"a": 2, "b": 2, "c": 2}
+    assert sum(now[number] != home for number, home in then.items()) == 2
