@@ -20,6 +20,13 @@ from headgate.model.errors import InputError, PolicyError
 _COMMANDS = {
     "decide": "how many instances does each operator need? from DS2's files",
     "inspect": "what a Spark event log says about the streaming queries in it",
+    "run": "start a job and keep it right-sized",
+    "demo": "a word count on a local cluster under a load that rises and falls",
+    "doctor": "what this machine has and what Headgate can do with it",
+    "history": "what a controller decided, why, and what came of it; from its journal",
+    "replay": "what another policy or setting would have decided on what a journal recorded",
+    "report": "the story of a journal as one HTML page with plots",
+    "tell": "a word for a running controller: pause, resume, approve, scale",
 }
 
 _INTRODUCTION = """\
@@ -33,6 +40,10 @@ examples:
   headgate decide --topology topology.csv --rates rates.log
   headgate decide --topology topology.csv --rates rates.log --explain
   headgate decide --topology topology.csv --rates rates.log --factor 0.2 --max 32 --format json
+  headgate history job.journal
+  headgate replay job.journal --policy ds2
+  headgate report job.journal > story.html
+  headgate tell job.journal pause
 
 `headgate COMMAND --help` tells all about a command. Exit codes: 0 an answer, 2 something wrong with the input.
 """
