@@ -14,12 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headgate.jobs.attach import attach
     from headgate.model.bounds import Bounds
     from headgate.model.dataflow import Dataflow, Edge, Operator
     from headgate.model.decision import Decision, Sizing
     from headgate.model.errors import HeadgateError, InputError
     from headgate.model.estimate import Estimate, estimate
-    from headgate.model.objective import KeepUp
+    from headgate.model.objective import CatchUp, Freshness, KeepUp
     from headgate.model.observation import Observation
     from headgate.model.reading import Reading
     from headgate.policies.deciding import decide
@@ -30,10 +31,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Bounds",
+    "CatchUp",
     "Dataflow",
     "Decision",
     "Edge",
     "Estimate",
+    "Freshness",
     "HeadgateError",
     "InputError",
     "KeepUp",
@@ -42,6 +45,7 @@ __all__ = [
     "Policy",
     "Reading",
     "Sizing",
+    "attach",
     "decide",
     "estimate",
     "policy",
@@ -49,10 +53,12 @@ __all__ = [
 
 _HOME = {
     "Bounds": "model.bounds",
+    "CatchUp": "model.objective",
     "Dataflow": "model.dataflow",
     "Decision": "model.decision",
     "Edge": "model.dataflow",
     "Estimate": "model.estimate",
+    "Freshness": "model.objective",
     "HeadgateError": "model.errors",
     "InputError": "model.errors",
     "KeepUp": "model.objective",
@@ -61,6 +67,7 @@ _HOME = {
     "Policy": "policies.protocol",
     "Reading": "model.reading",
     "Sizing": "model.decision",
+    "attach": "jobs.attach",
     "decide": "policies.deciding",
     "estimate": "model.estimate",
     "policy": "policies.registry",

@@ -1,0 +1,53 @@
+"""A word count as a job for `headgate run`: sentences in, counts out, one file for each batch.
+
+Every file is named after its batch and written in one go, so a batch that is run again after a crash writes the same
+file again: nothing is lost and nothing counted twice.
+"""
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import SentencesSource
+from headgate.workloads.throttle import throttle
+
+
+def build(spark, settings):
+    """Sentences at a rate, split by an operator that takes its time, counted by word."""
+    options = settings.options
+    spark.dataSource.register(SentencesSource)
+    sentences = (
+        spark.readStream.format("sentences")
+        .option("load", load_to_text(Constant(float(options["rate"]))))
+        .option("partitions", str(options.get("partitions", 4)))
+        .load()
+    )
+    parsed = settings.exchange(sentences, "parse").mapInArrow(
+        throttle(options["seconds_per_sentence"], split), "word string"
+    )
+    counts = parsed.groupBy("word").count()
+    target = Path(settings.path(options["output"]))
+    target.mkdir(parents=True, exist_ok=True)
+    return (
+        counts.writeStream.outputMode("update")
+        .foreachBatch(partial(write, target))
+        .trigger(processingTime=options.get("trigger", "2 seconds"))
+    )
+
+
+def split(batch):
+    """Sentences into words."""
+    words = pc.list_flatten(pc.split_pattern(batch.column("sentence"), " "))
+    return pa.RecordBatch.from_arrays([words], names=["word"])
+
+
+def write(target, changed, number):
+    """The counts that a batch has changed, as a file of that batch."""
+    unfinished = target / f".{number}"
+    unfinished.write_text(json.dumps({row["word"]: row["count"] for row in changed.collect()}))
+    os.replace(unfinished, target / f"{number:06d}.json")

@@ -1,0 +1,78 @@
+"""`headgate doctor`: what this machine has and what Headgate can do with it."""
+
+import argparse
+import platform
+from collections.abc import Iterator
+
+from headgate import __version__
+from headgate.cli.text_table import aligned_rows
+from headgate.model.errors import InputError
+
+DESCRIPTION = """\
+What there is on this machine (Python, Java, Spark) and which of the things Headgate does this Spark can do: it starts a
+session, looks, and ends it again. On a cluster it asks for nothing and changes nothing.
+"""
+
+EPILOG = """\
+tried on Spark 4.3 with its standalone cluster; YARN and Kubernetes go through the same calls and are not tried.
+
+examples:
+  headgate doctor
+  headgate doctor --master spark://host:7077
+
+exit codes: 0 everything is there, 1 something is missing, 2 something wrong with the input
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument(
+        "--master", metavar="URL", help="a cluster to look at (default: one that is started here for the purpose)"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Look and say."""
+    rows = list(_machine())
+    missing = any(not fine for _, fine, _ in rows)
+    if not missing:
+        for what, there, otherwise in _spark(given.master):
+            rows.append((what, there, otherwise))
+    missing = any(not fine for _, fine, _ in rows)
+    print("\n".join(aligned_rows([("yes" if fine else "NO", what, said) for what, fine, said in rows], left=(0, 1, 2))))
+    return 1 if missing else 0
+
+
+def _machine() -> Iterator[tuple[str, bool, str]]:
+    yield "Headgate", True, __version__
+    yield "Python", True, platform.python_version()
+    from headgate.spark.installation import java, spark_home
+
+    for what, find in (("Java", java), ("Spark", spark_home)):
+        try:
+            find()
+            yield what, True, ""
+        except InputError as error:
+            yield what, False, str(error)
+
+
+def _spark(master: str | None) -> list[tuple[str, bool, str]]:
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    from headgate.spark.internals.capabilities import capabilities
+    from headgate.spark.local_cluster import LocalCluster
+
+    found: list[tuple[str, bool, str]] = [("PySpark", True, pyspark.__version__)]
+    if master is not None:
+        spark = (
+            SparkSession.builder.master(master).appName("headgate doctor").config("spark.cores.max", "1").getOrCreate()
+        )
+        found += capabilities(spark)
+        spark.stop()
+        return found
+    with LocalCluster(workers=1, slots=1, memory="1g", late=True) as cluster:
+        spark = cluster.session("headgate doctor", executors=1, memory="512m", most=1)
+        found += capabilities(spark)
+        spark.stop()
+    return found

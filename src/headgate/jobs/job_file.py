@@ -1,0 +1,205 @@
+"""The file that describes a job: what to build, where to run it, within which bounds, towards which objective.
+
+    name = "word count"
+    build = "word_count.py:build"
+    checkpoint = "checkpoint"
+    journal = "journal.db"
+
+    [cluster]
+    slots = 8                       # a cluster on this machine; or: master = "spark://host:7077"
+
+    [executors]
+    least = 1
+    most = 8
+
+    [objective]
+    freshness = "10s"
+
+Paths are relative to the file. Whatever is wrong with it is said in one line that names the file and the setting.
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from headgate.control.settings import Settings
+from headgate.model.errors import InputError, did_you_mean
+from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
+
+
+class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where it runs: `master`, or a cluster of its own on this machine with so many `slots`."""
+
+    master: str | None = None
+    slots: int | None = None
+    cores: int = 1
+    """Of each executor."""
+    memory: str = "1g"
+    """Of each executor."""
+    conf: dict[str, str | int | float | bool] = {}
+    """Further settings of Spark, as they are."""
+
+
+class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Executors."""
+
+    least: int = 1
+    most: int = 4
+    start: int | None = None
+    """How many to begin with; the least, if not given. A journal that knows better is believed."""
+
+
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """One of these."""
+
+    keep_up: float | None = None
+    """Headroom: 0.2 is a fifth more than what comes in."""
+    freshness: str | None = None
+    catch_up: str | None = None
+
+
+class PolicyName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which policy decides."""
+
+    name: str = "capacity"
+
+
+class JobFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file, as it is written."""
+
+    name: str
+    build: str
+    checkpoint: str
+    journal: str | None = None
+    mode: Literal["act", "advise"] = "act"
+    cluster: Cluster = Cluster(slots=4)
+    executors: Bounds = Bounds()
+    objective: Wanted = Wanted()
+    policy: PolicyName = PolicyName()
+    control: dict[str, Any] = {}
+    """Settings of the controller, by their names in `headgate.control.settings`."""
+    parallelism: dict[str, int] = {}
+    """Exchanges by name -> partitions; `state` is the number for all operators with state."""
+    options: dict[str, Any] = {}
+    """For the job itself."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A job, checked."""
+
+    file: Path
+    name: str
+    module: str
+    """A path of a Python file, or a module's name."""
+    function: str
+    checkpoint: str
+    journal: Path
+    cluster: Cluster
+    start: int
+    settings: Settings
+    policy: str
+    parallelism: dict[str, int]
+    options: dict[str, Any]
+
+
+def read_job(path: str | os.PathLike[str]) -> Job:
+    """Read and check a job file."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    try:
+        written = msgspec.convert(tomllib.loads(text), JobFile)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file}: is not TOML ({error})") from None
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file}: {_where(str(error))}") from None
+    return _checked(file, written)
+
+
+def _where(message: str) -> str:
+    """What msgspec says, with the setting as it is written in the file."""
+    said, _, place = message.partition(" - at `$.")
+    setting = place.rstrip("`")
+    unknown = re.search(r"unknown field `(\w+)`", said)
+    if unknown is not None:
+        return f"{'[' + setting + '] ' if setting else ''}{unknown[1]} is no setting; take it out or correct it"
+    return f"{setting}: {said[:1].lower()}{said[1:]}" if setting else f"{said[:1].lower()}{said[1:]}"
+
+
+def _checked(file: Path, written: JobFile) -> Job:
+    module, colon, function = written.build.rpartition(":")
+    if not colon or not function.isidentifier() or not module:
+        raise InputError(f'{file}: build is "{written.build}"; give it as word_count.py:build or package.module:build')
+    cluster, bounds = written.cluster, written.executors
+    if (cluster.master is None) == (cluster.slots is None):
+        raise InputError(
+            f'{file}: [cluster] needs either master = "spark://…" or slots = N (a cluster on this machine)'
+        )
+    if cluster.slots is not None and cluster.slots < bounds.most * cluster.cores:
+        raise InputError(
+            f"{file}: [cluster] has {cluster.slots} slots, but {bounds.most} executors of {cluster.cores} would need "
+            f"{bounds.most * cluster.cores}; give it more slots, or [executors] a lower most"
+        )
+    start = bounds.least if bounds.start is None else bounds.start
+    if not bounds.least <= start <= bounds.most:
+        raise InputError(f"{file}: [executors] start is {start}, which is not from least to most")
+    for name, partitions in written.parallelism.items():
+        if partitions < 1:
+            raise InputError(f"{file}: [parallelism] {name} is {partitions}; give at least 1")
+    here = file.absolute().parent
+    return Job(
+        file,
+        written.name,
+        str(here / module) if module.endswith(".py") else module,
+        function,
+        _path(here, written.checkpoint),
+        here / (written.journal or f"{file.stem}.journal"),
+        cluster,
+        start,
+        _settings(file, written),
+        written.policy.name,
+        written.parallelism,
+        written.options,
+    )
+
+
+def _path(here: Path, text: str) -> str:
+    """A path of any file system Spark knows; one without a scheme is relative to the job file."""
+    return text if re.match(r"\w+:", text) else str(here / text)
+
+
+def _settings(file: Path, written: JobFile) -> Settings:
+    known = [name for name in Settings.__struct_fields__ if name not in ("objective", "least", "most", "mode")]
+    for name in written.control:
+        if name not in known:
+            raise InputError(f"{file}: [control] {name} is no setting{did_you_mean(name, known)}")
+    try:
+        given = msgspec.convert(written.control, Settings)
+        return msgspec.structs.replace(
+            given,
+            objective=_objective(file, written.objective),
+            least=written.executors.least,
+            most=written.executors.most,
+            mode=written.mode,
+        )
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file}: [control] {_where(str(error))}") from None
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _objective(file: Path, wanted: Wanted) -> Objective:
+    given: list[Objective] = [
+        *([KeepUp(wanted.keep_up)] if wanted.keep_up is not None else []),
+        *([Freshness(wanted.freshness)] if wanted.freshness is not None else []),
+        *([CatchUp(wanted.catch_up)] if wanted.catch_up is not None else []),
+    ]
+    if len(given) > 1:
+        raise InputError(f"{file}: [objective] has {len(given)} objectives; give one of keep-up, freshness, catch-up")
+    return given[0] if given else KeepUp(headroom=0.2)

@@ -1,0 +1,150 @@
+"""A controller on a thread of its own: it looks, decides and acts in the background, and can be asked and told."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
+
+from headgate.control.events import Command
+from headgate.control.settings import Settings
+from headgate.model.errors import one_line
+from headgate.policies.pool import PoolPolicy
+from headgate.runtime.controller import Controller
+from headgate.runtime.entries import Carried, Entry, Seen, Spoke
+from headgate.runtime.journal import Journal
+from headgate.spark.engine import SparkEngine
+
+_KEPT = 1000
+_FAILURES = 5
+"""Turns in a row that may fail; then the controller gives up, and the job goes on without it."""
+_TURN = 0.25
+
+
+class Executors(NamedTuple):
+    """Three different things."""
+
+    desired: int | None
+    """What the last decision wanted; None before the first."""
+    requested: int | None
+    """What the cluster was asked for and has not given yet; None if nothing is under way."""
+    observed: int
+    """What is there and ready."""
+
+
+class Spoken(NamedTuple):
+    """A decision, a reason or an outcome, in words."""
+
+    at: float
+    what: str
+
+
+class Scaler:
+    """From `start` to `stop`, or as a context manager. Whatever goes wrong in here, the queries go on."""
+
+    def __init__(
+        self,
+        engine: SparkEngine,
+        settings: Settings,
+        policy: PoolPolicy,
+        *,
+        application: str,
+        journal: Journal | None = None,
+        closes_journal: bool = True,
+        watch: Callable[[Entry | Seen], object] | None = None,
+    ) -> None:
+        self._engine, self._journal, self._watch, self._closes_journal = engine, journal, watch, closes_journal
+        self._said: deque[Spoken] = deque(maxlen=_KEPT)
+        self._told: deque[Command] = deque()
+        self._controller = Controller(
+            engine, settings, policy, application=application, journal=journal, watch=self._noted
+        )
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.problem: str | None = None
+        """Why the controller gave up; None while it has not."""
+
+    def start(self) -> Self:
+        """Begin."""
+        if self._thread is None:
+            self._engine.start()
+            self._thread = threading.Thread(target=self._work, name="headgate-scaler", daemon=True)
+            self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Leave everything as it is from here on."""
+        self._stopping.set()
+        if self._thread is None:
+            return
+        self._thread.join()
+        self._thread = None
+        self._engine.stop()
+        if self._journal is not None:
+            if self.problem is None:
+                self._controller.end("stopped")
+            if self._closes_journal:
+                self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # To be asked.
+
+    @property
+    def executors(self) -> Executors:
+        """Desired, requested, observed."""
+        state = self._controller.state
+        plan = state.plan
+        asked = plan.executors if plan is not None and plan.arrived is None else None
+        return Executors(state.desired, asked, len(state.executors or ()))
+
+    @property
+    def said(self) -> list[Spoken]:
+        """The last decisions, reasons and outcomes, oldest first."""
+        return list(self._said)
+
+    # To be told.
+
+    def tell(self, word: Literal["pause", "resume", "approve", "scale"], executors: int | None = None) -> None:
+        """Hold everything, go on, carry out what was proposed, or have so many executors now."""
+        self._told.append(Command(time.time(), word, executors))
+
+    # On a thread of its own.
+
+    def _work(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                while self._told:
+                    self._controller.take(self._told.popleft())
+                if self._controller.turn(_TURN):
+                    failures = 0  # only a batch that went through shows that all is well again
+            except Exception as problem:  # the job must not suffer from its controller
+                if self._stopping.is_set():
+                    return
+                failures += 1
+                said = one_line(str(problem).split("\n\tat ")[0]) or type(problem).__name__
+                self._said.append(Spoken(time.time(), f"the controller failed: {said}"))
+                if failures >= _FAILURES:
+                    self.problem = said
+                    with suppress(Exception):
+                        self._controller.end(f"gave up: {said}")
+                    return
+                self._stopping.wait(_TURN * 4)
+
+    def _noted(self, entry: Entry | Seen) -> None:
+        if isinstance(entry, Spoke):
+            self._said.append(Spoken(entry.at, str(entry.said)))
+        elif isinstance(entry, Carried):
+            self._said.append(Spoken(entry.at, f"plan {entry.plan}: {entry.what}" if entry.plan else entry.what))
+        if self._watch is not None:
+            with suppress(Exception):  # whoever looks on must not disturb
+                self._watch(entry)

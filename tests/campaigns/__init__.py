@@ -1,0 +1,1 @@
+"""Long campaigns against real parts; `make verify-…` runs them, tests run a short case of each."""

@@ -1,0 +1,339 @@
+"""Kill a job's driver, or an executor, at every step of a change; start again; and count.
+
+The job is a word count under `headgate run`, its policy silenced: every change is told. As soon as the journal shows a
+step, the process is killed with SIGKILL. Started again it must go on where it was, end up with what was wanted, and in
+the end every count must be exactly what the generator says for the sentences that were committed: nothing lost, nothing
+doubled, and the journal must tell what happened.
+
+    make verify-kills               (or: python tests/campaigns/kills.py --repeat 10 --cases grow-asked,restart-drained)
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from headgate.control.actions import Restart, SetExecutors, SpreadBins
+from headgate.control.said import Arrived
+from headgate.model.errors import InputError
+from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke
+from headgate.runtime.journal import Journal
+from headgate.workloads.sentences import Text
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
+PATIENCE = 150.0
+JOB = """
+name = "kills"
+build = "{build}:build"
+checkpoint = "checkpoint"
+journal = "journal.db"
+[cluster]
+slots = 3
+memory = "512m"
+[executors]
+least = 1
+most = 3
+[policy]
+name = "static"                 # nothing is decided but by word of mouth
+[parallelism]
+state = 4
+parse = 4
+[options]
+rate = 40
+seconds_per_sentence = 0.005
+output = "counts"
+"""
+
+Step = Callable[[Entry], bool]
+
+
+class Case(NamedTuple):
+    """What is told, and at which step what is killed."""
+
+    told: tuple[tuple[str, ...], ...]
+    """Words for `headgate tell`; each but the last must have come to its end before the next."""
+    step: Step
+    executor: bool = False
+    """Kill an executor instead of the driver."""
+    wanted: int = 2
+    """Executors in the end."""
+
+
+def intent(kind: type) -> Step:
+    """That something is about to be done."""
+    return lambda entry: isinstance(entry, Intent) and isinstance(entry.action, kind)
+
+
+def carried(pattern: str) -> Step:
+    """That a part of it was done."""
+    return lambda entry: isinstance(entry, Carried) and re.search(pattern, entry.what) is not None
+
+
+def arrived(entry: Entry) -> bool:
+    """That the executors are as asked."""
+    return isinstance(entry, Spoke) and isinstance(entry.said, Arrived)
+
+
+def there_are(executors: int) -> Step:
+    """That so many executors are there."""
+    return lambda entry: isinstance(entry, Cluster) and len(entry.executors) == executors
+
+
+RESTARTED = 6
+UP, DOWN, AGAIN = ("scale", "2"), ("scale", "1"), ("restart", f"parse={RESTARTED}")
+CASES = {
+    "grow-intent": Case((UP,), intent(SetExecutors)),
+    "grow-asked": Case((UP,), carried("asked the cluster")),
+    "grow-registered": Case((UP,), carried("registered")),
+    "grow-warmed": Case((UP,), carried("warmed")),
+    "grow-arrived": Case((UP,), arrived),
+    "grow-spreading": Case((UP,), intent(SpreadBins)),
+    "grow-spread": Case((UP,), carried("bins of")),
+    "shrink-intent": Case((UP, DOWN), intent(SetExecutors), wanted=1),
+    "shrink-emptied": Case((UP, DOWN), carried("bins of"), wanted=1),
+    "shrink-leaving": Case((UP, DOWN), carried("to leave"), wanted=1),
+    "restart-intent": Case((AGAIN,), intent(Restart), wanted=1),
+    "restart-drained": Case((AGAIN,), carried("drained"), wanted=1),
+    "restart-started": Case((AGAIN,), carried("started again"), wanted=1),
+    "executor-registered": Case((UP,), carried("registered"), executor=True),
+    "executor-spreading": Case((UP,), intent(SpreadBins), executor=True),
+    "executor-leaving": Case((UP, DOWN), intent(SetExecutors), executor=True, wanted=1),
+}
+
+
+class KillError(AssertionError):
+    """Something that must hold does not."""
+
+
+class Running:
+    """`headgate run` in a process group of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = (folder / "run.log").open("ab")
+        command = [sys.executable, "-m", "headgate", "run", str(folder / "job.toml")]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+
+    def kill(self) -> None:
+        """As the machine would: the process is gone from one moment to the next. What it has started ends by itself."""
+        family = {process: command_line(process) for process in descendants(self.process.pid)}
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+        deadline = time.monotonic() + 60
+        while left := [process for process, words in family.items() if words and command_line(process) == words]:
+            if time.monotonic() > deadline:
+                raise KillError(f"processes {left} of the killed job are still running")
+            time.sleep(0.1)
+
+    def drain(self) -> None:
+        """Ctrl-C, and wait."""
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE)
+        self.log.close()
+        if code:
+            raise KillError(f"the job ended with {code}; see {self.folder / 'run.log'}")
+
+    def executors(self) -> dict[str, int]:
+        """Executor -> process, of the cluster this job has started."""
+        mine = descendants(self.process.pid)
+        found = {}
+        for process in mine:
+            words = command_line(process)
+            if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
+                found[words[words.index("--executor-id") + 1]] = process
+        return found
+
+
+def descendants(process: int) -> list[int]:
+    """All processes that a process has started, and those that they have."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # gone in the meantime
+            continue
+        children.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found, todo = [], [process]
+    while todo:
+        more = children.get(todo.pop(), [])
+        found += more
+        todo += more
+    return found
+
+
+def command_line(process: int) -> list[str]:
+    """The words that started it."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def entries(folder: Path, after: int = 0) -> list[tuple[int, Entry]]:
+    """What the journal has, so far."""
+    try:
+        with Journal(folder / "journal.db", read_only=True) as journal:
+            return list(journal.entries(after))
+    except InputError:  # not made yet
+        return []
+
+
+def wait_for(folder: Path, step: Step, after: int, what: str, running: Running) -> int:
+    """The number of the first entry after this one that shows the step."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for number, entry in entries(folder, after):
+            if step(entry):
+                return number
+        if running.process.poll() is not None:
+            raise KillError(f"the job ended with {running.process.returncode} while waiting for {what}")
+        time.sleep(0.02)
+    raise KillError(f"{what} did not come within {PATIENCE:.0f} s")
+
+
+def batches_written(folder: Path) -> int:
+    """How many batches have left their file."""
+    return len(list((folder / "counts").glob("[0-9]*.json")))
+
+
+def wait_for_batches(folder: Path, count: int, running: Running) -> None:
+    """Until there are so many."""
+    deadline = time.monotonic() + PATIENCE
+    while batches_written(folder) < count:
+        if time.monotonic() > deadline or running.process.poll() is not None:
+            raise KillError(f"{batches_written(folder)} of {count} batches were written")
+        time.sleep(0.05)
+
+
+def tell(folder: Path, words: tuple[str, ...]) -> None:
+    """`headgate tell`, as a person would."""
+    command = [sys.executable, "-m", "headgate", "tell", str(folder / "journal.db"), *words]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def over(words: tuple[str, ...]) -> Step:
+    """What shows that something told has come to its end."""
+    return carried("bins of") if words[0] == "scale" else carried("started again")
+
+
+def run_case(case: Case, folder: Path) -> str:
+    """One case in an empty folder; what happened, in a line. Raises `KillError`."""
+    (folder / "job.toml").write_text(JOB.format(build=EXAMPLES / "word_count.py"))
+    running = Running(folder)
+    try:
+        wait_for_batches(folder, 3, running)
+        seen = 0
+        for words in case.told:
+            seen = max((number for number, _ in entries(folder)), default=0)
+            tell(folder, words)
+            if words is not case.told[-1]:
+                wait_for(folder, over(words), seen, f"the end of {' '.join(words)}", running)
+        at = wait_for(folder, case.step, seen, "the step", running)
+        if case.executor:
+            victim = max(running.executors().items())
+            os.kill(victim[1], signal.SIGKILL)
+        else:
+            running.kill()
+            running = Running(folder)
+            at = wait_for(folder, lambda entry: isinstance(entry, Began), at, "the second beginning", running)
+        before = batches_written(folder)
+        wait_for(
+            folder,
+            lambda one: isinstance(one, Cluster) and len(one.executors) == case.wanted,
+            at,
+            "what was wanted",
+            running,
+        )
+        wait_for_batches(folder, before + 3, running)
+        running.drain()
+    finally:
+        if running.process.poll() is None:
+            running.kill()
+    return check(folder, case)
+
+
+def committed(folder: Path) -> int:
+    """Sentences up to where the last committed batch ended."""
+    last = max(int(path.name) for path in (folder / "checkpoint" / "commits").iterdir() if path.name.isdigit())
+    text = (folder / "checkpoint" / "offsets" / str(last)).read_text().strip().splitlines()[-1]
+    return int(msgspec.json.decode(text)["number"])
+
+
+def partitions_now(folder: Path) -> int:
+    """How many tasks the exchange `parse` has in the last batch."""
+    with Journal(folder / "journal.db", read_only=True) as journal:
+        last = [entry for entry in journal.everything() if isinstance(entry, Seen)][-1].batch
+    return max(operator.instances for operator in last.dataflow.operators)
+
+
+def check(folder: Path, case: Case) -> str:
+    """Counts against the generator's truth, and the journal against what was done."""
+    sentences = committed(folder)
+    text = Text(words=10, vocabulary=1000, keys=64, hot=0.0)
+    made = text.sentences(np.arange(sentences, dtype=np.uint64)).to_pylist()
+    truth = Counter(word for sentence in made for word in sentence.split(" "))
+    counts: dict[str, int] = {}
+    files = sorted((folder / "counts").glob("[0-9]*.json"))
+    for path in files:
+        counts.update(msgspec.json.decode(path.read_bytes()))
+    if counts != truth:
+        wrong = sum(counts.get(word, 0) != number for word, number in truth.items())
+        raise KillError(f"{wrong} of {len(truth)} counts are wrong over {sentences} sentences")
+    numbers = [int(path.stem) for path in files]
+    if numbers != list(range(len(numbers))):
+        raise KillError(f"batches are missing: {sorted(set(range(max(numbers))) - set(numbers))}")
+    written = [entry for _, entry in entries(folder)]
+    began = sum(isinstance(one, Began) for one in written)
+    ended = sum(isinstance(one, Ended) for one in written)
+    if began != (1 if case.executor else 2) or ended != 1:
+        raise KillError(f"the journal tells of {began} beginnings and {ended} ends")
+    last = [one for one in written if isinstance(one, Cluster)][-1]
+    if len(last.executors) != case.wanted:
+        raise KillError(f"the journal ends with {len(last.executors)} executors, {case.wanted} were wanted")
+    if AGAIN in case.told and partitions_now(folder) != RESTARTED:
+        raise KillError(
+            f"after the restart an exchange should have {RESTARTED} partitions, the most is {partitions_now(folder)}"
+        )
+    return f"{sentences:,} sentences in {len(files)} batches, every count exact"
+
+
+def main() -> int:
+    """All of them, so many times."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default=",".join(CASES), help="which, by name")
+    parser.add_argument("--repeat", type=int, default=10)
+    given = parser.parse_args()
+    names = given.cases.split(",")
+    failures = 0
+    for number in range(given.repeat):
+        for name in names:
+            folder = Path(tempfile.mkdtemp(prefix=f"kills-{name}-"))
+            began = time.monotonic()
+            try:
+                said = run_case(CASES[name], folder)
+                shutil.rmtree(folder)
+            except (KillError, subprocess.SubprocessError) as problem:
+                failures += 1
+                said = f"FAILED: {problem} (kept in {folder})"
+            print(f"{number + 1:>3}  {name:22} {time.monotonic() - began:5.0f} s  {said}", flush=True)
+    print(f"{given.repeat * len(names) - failures} of {given.repeat * len(names)} held")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

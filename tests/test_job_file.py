@@ -1,0 +1,94 @@
+"""Job files: what is written is what is run, and what is wrong is one line."""
+
+import pytest
+
+from headgate.jobs.job_file import read_job
+from headgate.model.errors import InputError
+from headgate.model.objective import CatchUp, Freshness, KeepUp
+
+LEAST = """
+name = "count"
+build = "count.py:build"
+checkpoint = "checkpoint"
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    def written(text, name="job.toml"):
+        (tmp_path / name).write_text(text)
+        return read_job(tmp_path / name)
+
+    return written
+
+
+def test_three_lines_are_enough(job, tmp_path):
+    found = job(LEAST)
+    assert (found.name, found.function, found.module) == ("count", "build", str(tmp_path / "count.py"))
+    assert found.checkpoint == str(tmp_path / "checkpoint")
+    assert found.journal == tmp_path / "job.journal"
+    assert found.settings.objective == KeepUp(0.2)
+    assert (found.settings.least, found.settings.most, found.start) == (1, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("keep-up = 0.5", KeepUp(0.5)),
+        ('freshness = "10s"', Freshness("10s")),
+        ('catch-up = "5m"', CatchUp("5m")),
+    ],
+)
+def test_objectives_are_written_as_they_are_said(job, written, meant):
+    assert job(f"{LEAST}[objective]\n{written}\n").settings.objective == meant
+
+
+def test_a_checkpoint_elsewhere_stays_where_it_is(job):
+    assert job(LEAST.replace('"checkpoint"', '"s3://bucket/checkpoint"')).checkpoint == "s3://bucket/checkpoint"
+
+
+def test_everything_can_be_said(job):
+    found = job(
+        LEAST + "[cluster]\nmaster = 'spark://host:7077'\ncores = 2\nmemory = '4g'\nconf = { 'spark.a' = true }\n"
+        "[executors]\nleast = 2\nmost = 6\nstart = 3\n[control]\ncool_down = 5.0\nevidence = 2\n"
+        "[parallelism]\nstate = 8\nparse = 16\n[options]\nrate = 10\n[policy]\nname = 'ds2'\n"
+    )
+    assert (found.cluster.cores, found.cluster.memory, found.cluster.conf) == (2, "4g", {"spark.a": True})
+    assert (found.settings.least, found.settings.most, found.start) == (2, 6, 3)
+    assert (found.settings.cool_down, found.settings.evidence) == (5.0, 2)
+    assert found.parallelism == {"state": 8, "parse": 16}
+    assert (found.options, found.policy) == ({"rate": 10}, "ds2")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "is not TOML"),
+        ('name = "a"', "object missing required field `build`"),
+        (LEAST + "nmae = 3", "nmae is no setting"),
+        (LEAST + "[cluster]\nslot = 3", "[cluster] slot is no setting"),
+        (LEAST + "[executors]\nmost = 'many'", "executors.most: expected `int`, got `str`"),
+        (LEAST + "[executors]\nleast = 0", "give at least 1"),
+        (LEAST + "[executors]\nleast = 1\nmost = 4\nstart = 9", "start is 9"),
+        (LEAST + "[cluster]\nslots = 2\n[executors]\nmost = 4", "has 2 slots, but 4 executors of 1 would need 4"),
+        (LEAST + "[cluster]\nslots = 2\nmaster = 'spark://a:1'", "[cluster] needs either master"),
+        (LEAST + "[objective]\nkeep-up = 0.2\nfreshness = '3s'", "[objective] has 2 objectives"),
+        (LEAST + "[objective]\nfreshness = 'soon'", "soon"),
+        (LEAST + "[control]\ncoold_own = 3", '[control] coold_own is no setting (did you mean "cool_down"?)'),
+        (LEAST + "[control]\ncool_down = -3.0", "cool_down is -3.0"),
+        (LEAST + "[parallelism]\nparse = 0", "[parallelism] parse is 0"),
+        (LEAST.replace("count.py:build", "count.py"), 'build is "count.py"'),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_the_file_and_the_setting(job, text, said):
+    with pytest.raises(InputError) as refused:
+        job(text)
+    line = str(refused.value)
+    assert "job.toml: " in line
+    assert said in line
+    assert "\n" not in line
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path):
+    with pytest.raises(InputError, match=r"nothing.toml: cannot be read \(No such file or directory\)"):
+        read_job(tmp_path / "nothing.toml")

@@ -1,0 +1,59 @@
+"""What a running job shows."""
+
+import io
+
+from headgate.cli.live_view import LiveView
+from headgate.control.actions import SetExecutors
+from headgate.control.said import Planned, Steady
+from headgate.model.microbatch import Executor
+from headgate.runtime.entries import Began, Carried, Cluster, Intent, Seen, Spoke
+from virtual_journals import SETTINGS, virtual
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def story():
+    engine = virtual()
+    yield Began(0.0, "app", "capacity", SETTINGS)
+    yield Cluster(0.0, (Executor("0", "host", 1), Executor("1", "host", 1)))
+    for _ in range(3):
+        (seen,) = engine.seen(0.0)
+        yield Seen(seen.at, seen.batch, 10.0)
+    yield Spoke(20.0, Steady(2))
+    yield Spoke(30.0, Planned(1, 2, 4, 7.5))
+    yield Intent(30.0, SetExecutors(1, 4))
+    yield Carried(31.0, 1, "asked the cluster for 4 executors in all")
+    yield Carried(32.0, 0, "executor 7 registered")
+
+
+def shown(stream, **given):
+    view = LiveView(stream, **given)
+    for entry in story():
+        view(entry)
+    return view, stream.getvalue()
+
+
+def test_where_nobody_looks_on_only_decisions_are_written():
+    _, text = shown(io.StringIO())
+    assert text.splitlines() == [
+        "   30.0 s  plan 1: 2 -> 4 executors; batches should then take 7.5 s",
+        "   31.0 s  plan 1: asked the cluster for 4 executors in all",
+        "   32.0 s  executor 7 registered",
+    ]
+
+
+def test_whoever_wants_to_know_is_told_why_nothing_is_done():
+    _, text = shown(io.StringIO(), chatty=True)
+    assert "2 executors are what is needed" in text
+
+
+def test_on_a_terminal_a_line_stays_up_to_date():
+    view, text = shown(Terminal())
+    assert view.status().startswith("virtual: ")
+    assert "records/s, batch 2 took" in view.status()
+    assert view.status().endswith("executors: 4 desired, 4 requested, 2 observed")
+    view.close()
+    assert text.count("\r\x1b[K") > 3
