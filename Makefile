@@ -5,12 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench-decide bench-eventlog bench-probe bench-capacity clean
+.PHONY: help demo tour test check format clean \
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence verify-kills
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
-demo: $(READY) ## first useful answers: why is a job slow, and how many instances does a word count need?
+demo: $(READY) ## a word count on a local Spark cluster under a load that rises and falls: watch it follow (four minutes)
+	$(BIN)/headgate demo
+
+tour: $(READY) ## answers from files alone: why is a job slow, and how many instances does a word count need?
 	$(BIN)/headgate inspect examples/slow-job/slow.zstd --slots 16
 	@echo
 	$(BIN)/headgate decide --topology examples/wordcount/topology.csv --rates examples/wordcount/rates.log
@@ -43,6 +47,18 @@ bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.l
 
 bench-probe: $(READY) ## what the live probe costs the query it watches, and the driver (a quarter of an hour)
 	$(BIN)/python benchmarks/probe.py
+
+bench-control: $(READY) ## what the controller itself costs: a step for a large job, and a long journal replayed
+	$(BIN)/python benchmarks/control.py
+
+bench-rescale: $(READY) ## what executors that join and leave do to the batches of a running query
+	$(BIN)/python benchmarks/rescale.py
+
+bench-convergence: $(READY) ## steps to the right size from under and over, by policy (an hour and a half)
+	$(BIN)/python benchmarks/convergence.py
+
+verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (three hours)
+	$(BIN)/python tests/campaigns/kills.py --repeat 10
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,6 +15,8 @@ segments side by side, one of each kind; what is reported is the median over the
 The throughput part comes first and fills Spark's status store to its limits (1,000 jobs and stages), as in an
 application that has run for long: a full store is what makes questions to it dear.
 
+Times of batches vary more than processor time does: of the former twice as many pairs are taken.
+
     make bench-probe            (or: python benchmarks/probe.py --pairs 20 --channels)
 
 `--channels` instead compares ways to get at the figures of one finished batch, each asked over and over: processor time
@@ -38,7 +40,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 from headgate.formats.eventlog.streaming import Progress
-from headgate.spark.internals import StatusStore
+from headgate.spark.internals.status_store import StatusStore
 from headgate.spark.live_batches import LiveBatches
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.probe import Probe
@@ -170,7 +172,7 @@ def cost(bench: Bench, given: argparse.Namespace) -> None:
     wait_for_batch(query, given.warm)
     bench.attached(True, lambda: trigger_to_trigger(query, given.busy))
     print(f"throughput, {given.busy} batches a segment ", end="", flush=True)
-    timed = bench.pairs(given.pairs, lambda: trigger_to_trigger(query, given.busy))
+    timed = bench.pairs(2 * given.pairs, lambda: trigger_to_trigger(query, given.busy))
     query.stop()
     loss = interval([100 * (1 - off / on) for on, off in timed])
     query = bench.query("1 second")
@@ -184,7 +186,8 @@ def cost(bench: Bench, given: argparse.Namespace) -> None:
     apart = statistics.median(b - a for a, b in itertools.pairwise(pace))
     print(f"\n{TASKS} tasks a batch; back to back a batch takes {batch:.0f} ms; paced, one began every {apart:.2f} s")
     print(f"the driver itself takes {statistics.median(off for _, off in used):.1f} % of a core without the probe")
-    print(f"{given.pairs} pairs; {bench.seen:,} batches seen by the probe, notes: {list(map(str, bench.probe.notes))}")
+    notes = list(map(str, bench.probe.notes))
+    print(f"{len(timed)} and {len(used)} pairs; {bench.seen:,} batches seen by the probe, notes: {notes}")
     print(f"loss of throughput: {loss}; upper end under {LIMIT:g} %: {verdict(loss.high)}")
     print(f"added driver CPU:   {added} of a core; upper end under {LIMIT:g} %: {verdict(added.high)}")
 
@@ -258,7 +261,7 @@ def channels(bench: Bench, given: argparse.Namespace) -> None:
 def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=20, help="for the driver's CPU; for the throughput twice as many")
     parser.add_argument("--busy", type=int, default=15, help="batches a segment, one after the other")
     parser.add_argument("--paced", type=float, default=12.0, help="seconds a segment, one batch a second")
     parser.add_argument("--warm", type=int, default=60, help="batches before anything counts")

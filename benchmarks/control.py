@@ -1,0 +1,117 @@
+"""What the controller itself costs: a step for a large job, and a year of decisions replayed.
+
+* A step: a virtual job of 50 operators with 200 tasks each, batch after batch through the reducer with the `capacity`
+  policy. Most steps find that nothing has changed and let the last answer stand; those that ask the policy are reported
+  apart.
+* A year: a journal keeps every decision for ever, and the last 20,000 batches. A virtual job with a day and a night is
+  watched until its journal has those, and is then replayed with another objective.
+
+    make bench-control              (or: python benchmarks/control.py --batches 2000)
+"""
+
+import argparse
+import math
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from headgate.control.events import BatchSeen, ClusterSeen, Tick
+from headgate.control.reducer import step
+from headgate.control.settings import Settings
+from headgate.control.state import State
+from headgate.model.objective import KeepUp
+from headgate.policies.capacity import CapacityPolicy
+from headgate.runtime.controller import Controller
+from headgate.runtime.journal import Journal
+from headgate.runtime.replay import Asked, replayed
+from headgate.simulation.virtual_engine import VirtualEngine
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+
+OPERATORS, TASKS = 50, 200
+STEP_LIMIT, REPLAY_LIMIT = 0.002, 60.0
+
+
+def large_job() -> VirtualJob:
+    """A chain of operators, every tenth with state."""
+    operators = [
+        VirtualOperator(
+            f"operator {n}", TASKS, fixed=0.01, per_record=0.0005, feeders=(n - 1,) if n else (), stateful=n % 10 == 9
+        )
+        for n in range(OPERATORS)
+    ]
+    return VirtualJob(tuple(operators), trigger=60.0, noise=0.05)
+
+
+def steps(batches: int) -> None:
+    """Time every step."""
+    spark = VirtualSpark(large_job(), lambda at: 1000 * at, executors=40, slots=2)
+    state, settings, policy = State(), Settings(most=200), CapacityPolicy()
+    quiet, asked = [], []
+    for _ in range(batches):
+        batch = spark.run_batch()
+        for event in (ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, batch, 60.0), Tick(spark.now)):
+            before = state.last
+            began = time.perf_counter()
+            state, actions, _ = step(state, event, settings, policy)
+            took = time.perf_counter() - began
+            if isinstance(event, BatchSeen):
+                (asked if state.last is not before else quiet).append(took)
+            for action in actions:
+                spark.set_executors(getattr(action, "executors", len(spark.there)))
+    print(f"{OPERATORS} operators with {TASKS} tasks each, {batches} batches")
+    for name, times in (("the answer stands", quiet), ("the policy is asked", asked)):
+        if times:
+            print(
+                f"  {name:20} {len(times):5} steps, median {1000 * statistics.median(times):.2f} ms, "
+                f"most {1000 * max(times):.1f} ms"
+            )
+    middle = statistics.median(quiet + asked)
+    print(f"  median step under {1000 * STEP_LIMIT:g} ms: {'met' if middle < STEP_LIMIT else 'MISSED'}")
+
+
+def year(batches: int) -> None:
+    """Watch a job for so many batches, then replay its journal."""
+    operators = (
+        VirtualOperator("map", 16, fixed=0.1, per_record=0.004),
+        VirtualOperator("count", 8, fixed=0.1, per_record=0.0005, feeders=(0,), stateful=True),
+    )
+    job = VirtualJob(operators, trigger=60.0, noise=0.05)
+    day = 86400.0
+    # Between 30 and 170 records a second, from night to day.
+    spark = VirtualSpark(job, lambda at: 100 * at - 70 * day / math.tau * math.sin(math.tau * at / day), executors=2)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "year.db"
+        began = time.perf_counter()
+        with Journal(path) as journal:
+            engine = VirtualEngine(spark)
+            controller = Controller(
+                engine, Settings(most=16), CapacityPolicy(), journal=journal, clock=lambda: spark.now
+            )
+            for _ in range(batches):
+                controller.turn(0.0)
+        watched = time.perf_counter() - began
+        size = path.stat().st_size / 1e6
+        began = time.perf_counter()
+        with Journal(path, read_only=True) as journal:
+            asked = Asked(lambda _: CapacityPolicy(), lambda then: msgspec.structs.replace(then, objective=KeepUp(0.5)))
+            replayed(journal.everything(), asked)
+        took = time.perf_counter() - began
+    print(f"{batches:,} batches watched in {watched:.0f} s, {size:.0f} MB of journal; replayed in {took:.1f} s")
+    print(f"  replay under {REPLAY_LIMIT:g} s: {'met' if took < REPLAY_LIMIT else 'MISSED'}")
+
+
+def main() -> None:
+    """Both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batches", type=int, default=20_000, help="in the journal that is replayed")
+    parser.add_argument("--steps", type=int, default=60, help="batches of the large job")
+    given = parser.parse_args()
+    steps(given.steps)
+    year(given.batches)
+
+
+if __name__ == "__main__":
+    main()

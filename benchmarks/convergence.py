@@ -1,0 +1,276 @@
+"""Steps to the right size: three pipelines, from too few executors and from too many, by several policies.
+
+Each pipeline mostly waits, so that two real cores are enough for eight slots; every run is a new application on a local
+cluster, left alone with its policy for a while. What is reported: the moves it made, the executors it ended with beside
+the least that do, and moves after it had settled. The least is found by trying: fixed numbers of executors at the same
+rate plus the headroom, the fewest whose batches end before the next is due.
+
+* stateless: a map;
+* stateful: a count by key in 8 bins;
+* join: two streams joined by their number, the output throttled.
+
+`dynamic` is Spark's own dynamic allocation with its shuffle tracking: it needs no external service, adds executors for
+waiting tasks and removes idle ones. It has no objective; it is there to be compared with.
+
+    make bench-convergence          (or: python benchmarks/convergence.py --policies capacity --pipelines stateless)
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import headgate
+from headgate.control.actions import SetExecutors
+from headgate.runtime.entries import Entry, Intent, Seen
+from headgate.spark.engine import SparkEngine
+from headgate.spark.internals.executors import active_executors
+from headgate.spark.local_cluster import LocalCluster
+from headgate.spark.state_store_settings import ROCKSDB
+from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import SentencesSource
+from headgate.workloads.throttle import throttle
+
+MOST = 8
+TRIGGER = 4.0
+HEADROOM = 0.2
+SETTLING = {"down_stretch": 25.0, "cool_down": 10.0, "anew": 30.0}
+WATCHED = {"under": 130.0, "over": 110.0}
+"""Seconds that a run lasts."""
+SWEPT = 8
+"""Batches of a fixed size that are looked at; the last half counts."""
+
+
+def sentences(spark: SparkSession, rate: float, **options: str) -> DataFrame:
+    """A source of 8 tasks."""
+    reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(rate)))
+    reader = reader.option("partitions", "8").option("words", "1")
+    for name, value in options.items():
+        reader = reader.option(name, value)
+    return reader.load()
+
+
+def stateless(spark: SparkSession, rate: float) -> DataFrame:
+    """25 ms a record."""
+    return sentences(spark, rate).mapInArrow(throttle(0.025), "number bigint, sentence string, key bigint")
+
+
+def stateful(spark: SparkSession, rate: float) -> DataFrame:
+    """25 ms a record, then a count by key."""
+    taken = sentences(spark, rate).mapInArrow(throttle(0.025), "number bigint, sentence string, key bigint")
+    return taken.groupBy("key").count()
+
+
+def join(spark: SparkSession, rate: float) -> DataFrame:
+    """Two streams, joined by number; 25 ms for each pair."""
+    left = sentences(spark, rate).select("number", "key")
+    right = sentences(spark, rate).selectExpr("number as other", "sentence")
+    both = left.join(right, left.number == right.other).select("number", "key", "sentence")
+    return both.mapInArrow(throttle(0.025), "number bigint, key bigint, sentence string")
+
+
+class Pipeline(NamedTuple):
+    """A query and its rate."""
+
+    build: Callable[[SparkSession, float], DataFrame]
+    rate: float
+    mode: str = "update"
+
+
+PIPELINES = {
+    "stateless": Pipeline(stateless, 80.0),
+    "stateful": Pipeline(stateful, 70.0),
+    "join": Pipeline(join, 60.0, "append"),
+}
+
+
+def session(cluster: LocalCluster, name: str, executors: int, extra: dict[str, str] | None = None) -> SparkSession:
+    """A new application with so many executors, which may become more."""
+    conf = {
+        "spark.sql.shuffle.partitions": "8",
+        **ROCKSDB,
+        "spark.ui.enabled": "false",
+        **(extra or {}),
+    }
+    spark = cluster.session(name, executors=executors, memory="512m", most=MOST, conf=conf)
+    spark.sparkContext.setLogLevel("OFF")
+    spark.dataSource.register(SentencesSource)
+    return spark
+
+
+def start(spark: SparkSession, pipeline: Pipeline, rate: float) -> StreamingQuery:
+    """The query, under way."""
+    writer = pipeline.build(spark, rate).writeStream.format("noop").outputMode(pipeline.mode).queryName("bench")
+    writer = writer.option("checkpointLocation", tempfile.mkdtemp())
+    return writer.trigger(processingTime=f"{TRIGGER:g} seconds").start()
+
+
+def least_that_does(cluster: LocalCluster, pipeline: Pipeline) -> int:
+    """By trying: from many to few in one application, until batches no longer end in time."""
+    spark = session(cluster, "sweep", MOST)
+    query = start(spark, pipeline, pipeline.rate * (1 + HEADROOM))
+    engine = SparkEngine(spark, query).start()
+    enough = MOST
+    try:
+        for executors in range(MOST, 0, -1):
+            took = batch_time(engine, executors)
+            print(f"  {executors} executors: {took:.2f} s a batch", flush=True)
+            if took > TRIGGER:
+                break
+            enough = executors
+    finally:
+        engine.stop()
+        query.stop()
+        spark.stop()
+    return enough
+
+
+def batch_time(engine: SparkEngine, executors: int) -> float:
+    """Median time of a batch on so many executors, with the state spread over them."""
+    from headgate.control.actions import SpreadBins  # noqa: PLC0415
+
+    if len(engine.executors()) != executors:
+        engine.carry_out(SetExecutors(0, executors))
+        while len(engine.executors()) != executors:
+            engine.seen(0.5)
+    for _ in range(2):
+        while not (seen := engine.seen(1.0)):
+            pass
+    if seen[-1].batch.stateful:
+        engine.carry_out(SpreadBins(0, seen[-1].batch.query))
+    batches = []
+    while len(batches) < SWEPT:
+        batches += [one.batch for one in engine.seen(1.0)]
+    return statistics.median(batch.duration / 1000 for batch in batches[-SWEPT // 2 :])
+
+
+class Outcome(NamedTuple):
+    """What a run came to."""
+
+    moves: list[tuple[float, int]]
+    executors: int
+    batch: float
+    """Seconds, median of the last batches."""
+
+
+def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, seconds: float) -> Outcome:
+    """Leave a query alone with a policy."""
+    if policy == "dynamic":
+        return run_dynamic(cluster, pipeline, executors, seconds)
+    spark = session(cluster, policy, executors)
+    moves: list[tuple[float, int]] = []
+    batches = []
+    began = time.time()
+
+    def look(entry: Entry | Seen) -> None:
+        if isinstance(entry, Seen):
+            batches.append(entry.batch)
+        elif isinstance(entry, Intent) and isinstance(entry.action, SetExecutors):
+            moves.append((entry.at - began, entry.action.executors))
+
+    query = start(spark, pipeline, pipeline.rate)
+    scaler = headgate.attach(
+        spark, query, objective=headgate.KeepUp(HEADROOM), executors=(1, MOST), policy=policy, watch=look, **SETTLING
+    )
+    with scaler:
+        wait(query, began + seconds)
+        there = scaler.executors.observed
+    query.stop()
+    spark.stop()
+    return Outcome(moves, there, statistics.median(batch.duration / 1000 for batch in batches[-5:]))
+
+
+def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int, seconds: float) -> Outcome:
+    """Spark's own: moves are what can be seen of it."""
+    spark = session(
+        cluster,
+        "dynamic",
+        executors,
+        {
+            "spark.dynamicAllocation.enabled": "true",
+            "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+            "spark.dynamicAllocation.minExecutors": "1",
+            "spark.dynamicAllocation.initialExecutors": str(executors),
+            "spark.dynamicAllocation.maxExecutors": str(MOST),
+            "spark.dynamicAllocation.executorIdleTimeout": "20s",
+        },
+    )
+    query = start(spark, pipeline, pipeline.rate)
+    moves: list[tuple[float, int]] = []
+    began, last = time.time(), len(active_executors(spark))
+    while time.time() < began + seconds:
+        there = len(active_executors(spark))
+        if there != last:
+            moves.append((time.time() - began, there))
+            last = there
+        time.sleep(0.5)
+    took = statistics.median(one.durationMs["triggerExecution"] / 1000 for one in query.recentProgress[-5:])
+    query.stop()
+    spark.stop()
+    return Outcome(moves, last, took)
+
+
+def wait(query: StreamingQuery, until: float) -> None:
+    """Until then; a query that ends is an error."""
+    while time.time() < until:
+        if query.awaitTermination(1):
+            raise SystemExit(f"the query ended: {query.exception()}")
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pipelines", default=",".join(PIPELINES))
+    parser.add_argument("--policies", default="capacity,ds2,dynamic")
+    parser.add_argument("--repeat", type=int, default=2, help="runs of each pipeline from each side")
+    given = parser.parse_args()
+    policies = given.policies.split(",")
+    steps: dict[str, list[int]] = {policy: [] for policy in policies}
+    right: dict[str, int] = dict.fromkeys(policies, 0)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def cluster(name: str) -> LocalCluster:
+            # One for each run: workers that come with the session let it begin with fewer executors than it may have.
+            return LocalCluster(workers=1, slots=MOST, memory="8g", folder=Path(folder) / name, late=True)
+
+        for name in given.pipelines.split(","):
+            pipeline = PIPELINES[name]
+            print(f"{name}, {pipeline.rate:g} records/s every {TRIGGER:g} s, {HEADROOM:.0%} headroom")
+            with cluster(f"{name}-sweep") as one:
+                least = least_that_does(one, pipeline)
+            print(f"  least that does: {least}")
+            for number in range(given.repeat):
+                for side, executors in (("under", 1), ("over", MOST)):
+                    for policy in policies:
+                        with cluster(f"{name}-{number}-{side}-{policy}") as one:
+                            came = run(one, pipeline, policy, executors, WATCHED[side])
+                        steps[policy].append(len(came.moves))
+                        right[policy] += least <= came.executors <= least + 1
+                        path = " -> ".join(str(count) for count in (executors, *(count for _, count in came.moves)))
+                        print(
+                            f"  {policy:9} from {side:6} {path:24} ended with {came.executors}, "
+                            f"least {least}; batches {came.batch:.2f} s",
+                            flush=True,
+                        )
+    print()
+    for policy in policies:
+        taken = steps[policy]
+        one_step = sum(count <= 1 for count in taken)
+        print(
+            f"{policy}: {len(taken)} runs, {one_step} in at most one step, most {max(taken)}; "
+            f"{right[policy]} ended with the least or one more"
+        )
+    if "capacity" in policies:
+        taken = steps["capacity"]
+        held = max(taken) <= 2 and sum(count <= 1 for count in taken) >= len(taken) * 10 / 12
+        print(f"at most 2 steps each, 10 of 12 in one: {'met' if held else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()
