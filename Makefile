@@ -45,7 +45,7 @@ bench-capacity: $(READY) ## predicted batch times on 2, 4 and 8 executors, and t
 bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
 	$(BIN)/python benchmarks/eventlog.py --once 2000
 
-bench-probe: $(READY) ## what the live probe costs the query it watches, and the driver (a quarter of an hour)
+bench-probe: $(READY) ## what the live probe costs the query it watches, and the driver (a quarter of an hour, with nothing else on the machine)
 	$(BIN)/python benchmarks/probe.py
 
 bench-control: $(READY) ## what the controller itself costs: a step for a large job, and a long journal replayed

@@ -262,7 +262,7 @@ def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20, help="for the driver's CPU; for the throughput twice as many")
-    parser.add_argument("--busy", type=int, default=15, help="batches a segment, one after the other")
+    parser.add_argument("--busy", type=int, default=6, help="batches a segment, one after the other")
     parser.add_argument("--paced", type=float, default=12.0, help="seconds a segment, one batch a second")
     parser.add_argument("--warm", type=int, default=60, help="batches before anything counts")
     parser.add_argument("--channels", action="store_true", help="compare ways to get at one batch instead")
