@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import headgate
-from headgate.control.actions import SetExecutors
+from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.runtime.entries import Entry, Intent, Seen
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.executors import active_executors
@@ -133,8 +133,6 @@ def least_that_does(cluster: LocalCluster, pipeline: Pipeline) -> int:
 
 def batch_time(engine: SparkEngine, executors: int) -> float:
     """Median time of a batch on so many executors, with the state spread over them."""
-    from headgate.control.actions import SpreadBins  # noqa: PLC0415
-
     if len(engine.executors()) != executors:
         engine.carry_out(SetExecutors(0, executors))
         while len(engine.executors()) != executors:

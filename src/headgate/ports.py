@@ -1,4 +1,4 @@
-"""The doors to the world: what a controller needs of an engine, of a journal and of a clock."""
+"""The door to the world: what a controller needs of an engine."""
 
 from collections.abc import Sequence
 from typing import Protocol

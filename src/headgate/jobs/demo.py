@@ -41,8 +41,8 @@ MOST = 8
 WORDS = 10
 VOCABULARY = 1000
 OBJECTIVE = KeepUp(headroom=0.2)
-# Shorter than the defaults, which are for jobs that run for weeks.
 _LAST = 3
+# Shorter than the defaults, which are for jobs that run for weeks.
 DOWN_STRETCH, COOL_DOWN, ANEW = 25.0, 10.0, 30.0
 
 
@@ -112,7 +112,7 @@ class Outcome(NamedTuple):
 def demonstrate(
     folder: Path, *, policy: str = "capacity", watch: Callable[[Entry | Seen], object] = lambda _: None
 ) -> Outcome:
-    """Run it; takes about four minutes. The journal and the cluster's logs stay in the folder."""
+    """Run it; takes under four minutes. The journal and the cluster's logs stay in the folder."""
     counts: dict[str, int] = {}
     moves: list[tuple[float, int]] = []
     batches: list[MicroBatch] = []

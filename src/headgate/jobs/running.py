@@ -22,7 +22,7 @@ from headgate.control.said import Failed
 from headgate.jobs.job_file import Job
 from headgate.jobs.job_settings import STATE, JobSettings
 from headgate.jobs.scaler import Scaler
-from headgate.model.errors import HeadgateError, InputError, did_you_mean, one_line
+from headgate.model.errors import HeadgateError, InputError, did_you_mean, in_brief, one_line
 from headgate.policies.pool_registry import pool_policy
 from headgate.runtime.entries import Carried, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
@@ -173,8 +173,7 @@ class Running:
         try:
             self.query = self._start(spark, changed)
         except Exception as problem:
-            said = one_line(str(problem).splitlines()[0]) if str(problem) else type(problem).__name__
-            self._write(Spoke(time.time(), Failed(restart.plan, said)))
+            self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
             self.query = self._start(spark, layout)
             return layout
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
@@ -203,7 +202,7 @@ class Running:
             if not query.isActive:
                 problem = query.exception()
                 if problem is not None:
-                    raise HeadgateError(f"the query failed: {one_line(str(problem).splitlines()[0])}")
+                    raise HeadgateError(f"the query failed: {in_brief(problem)}")
                 return None
             self._said.wait(_GLANCE)
         return None
@@ -228,7 +227,7 @@ class Running:
         except HeadgateError:
             raise
         except Exception as problem:
-            said = one_line(f"{type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}")
+            said = f"{type(problem).__name__}: {in_brief(problem)}"
             raise InputError(f"{self.job.file}: {self.job.function} failed: {said}") from problem
         self._exchanges = settings.exchanges
         self._state_partitions = spark.conf.get("spark.sql.shuffle.partitions")
@@ -289,8 +288,7 @@ def _terminated(query: "StreamingQuery") -> bool:
     try:
         return bool(query.awaitTermination(_GLANCE))  # type: ignore[arg-type]
     except Exception as problem:
-        said = one_line(str(problem).splitlines()[0]) if str(problem) else type(problem).__name__
-        raise HeadgateError(f"the query failed: {said}") from problem
+        raise HeadgateError(f"the query failed: {in_brief(problem)}") from problem
 
 
 def _text(value: str | int | float | bool) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 
 from headgate.control.events import Command
 from headgate.control.settings import Settings
-from headgate.model.errors import one_line
+from headgate.model.errors import in_brief
 from headgate.policies.pool import PoolPolicy
 from headgate.runtime.controller import Controller
 from headgate.runtime.entries import Carried, Entry, Seen, Spoke
@@ -131,7 +131,7 @@ class Scaler:
                 if self._stopping.is_set():
                     return
                 failures += 1
-                said = one_line(str(problem).split("\n\tat ")[0]) or type(problem).__name__
+                said = in_brief(problem)
                 self._said.append(Spoken(time.time(), f"the controller failed: {said}"))
                 if failures >= _FAILURES:
                     self.problem = said

@@ -47,6 +47,16 @@ def one_line(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
+def in_brief(problem: BaseException) -> str:
+    r"""What an error says, in one line: without a Java stack, and its kind where it says nothing.
+
+    >>> in_brief(ValueError("no such thing\n\tat org.example.Thing")), in_brief(KeyboardInterrupt())
+    ('no such thing', 'KeyboardInterrupt')
+    """
+    first = str(problem).split("\n", 1)[0]
+    return one_line(first) if first else type(problem).__name__
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint to append to "… is not in …": the nearest known name, or else what there is.
 
