@@ -1,37 +1,36 @@
 """What the live probe costs: throughput of the query it watches, and processor time of the driver, JVM included.
 
 One query on a local cluster of one worker: 50 tasks that make rows (the source `rate-micro-batch`, batches of one
-size), a shuffle, 50 tasks that take them: 100 tasks a batch. While it runs, the probe is attached and detached in turn,
-segment by segment, in the order on-off-off-on so that a drift of the machine falls on both alike. A pair is two
-segments side by side, one of each kind; what is reported is the median over the pairs, with a 95 % interval from
-10,000 bootstrap samples of the pairs.
+size) and wait a millisecond for each, a shuffle, 50 tasks that take them: 100 tasks a batch. It runs batch after batch,
+and the waiting is such that this is about one batch a second. While it runs, the probe is attached and detached in
+turn, segment by segment, in the order on-off-off-on so that a drift of the machine falls on both alike. A pair is two
+segments side by side, one of each kind.
 
-* Loss of throughput: the query runs batch after batch. A segment's figure is the mean time from one trigger to the
-  next, from the query's own reports, without the batch during which the probe came or went. Loss = 1 - off / on.
-* Driver CPU: the query has a trigger of one second. A segment's figure is the processor time, user and system, that
-  /proc counts for this Python process and for its JVM, divided by the segment's length. Added = on - off, in per cent
-  of one core.
+* Loss of throughput: a segment's figure is the mean time from one trigger to the next, from the query's own reports,
+  without the batch during which the probe came or went. Loss = 1 - off / on.
+* Driver CPU: the processor time, user and system, that /proc counts for this Python process and for its JVM over the
+  same segment, divided by its length. Added = on - off, in per cent of one core.
 
-The throughput part comes first and fills Spark's status store to its limits (1,000 jobs and stages), as in an
-application that has run for long: a full store is what makes questions to it dear.
+What is reported is the mean of the middle 80 % of the pairs, since single batches are hit by things of the machine,
+with a 95 % interval from 10,000 bootstrap samples of the pairs.
 
-Times of batches vary more than processor time does: of the former twice as many pairs are taken.
+Before anything counts, small jobs fill Spark's status store to its limits (1,000 jobs, stages and SQL executions), as
+in an application that has run for long: a full store is what makes questions to it dear.
 
-    make bench-probe            (or: python benchmarks/probe.py --pairs 20 --channels)
+    make bench-probe            (or: python benchmarks/probe.py --pairs 50 --channels)
 
 `--channels` instead compares ways to get at the figures of one finished batch, each asked over and over: processor time
 of the driver for each.
 """
 
 import argparse
-import itertools
 import os
 import random
 import statistics
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,27 +54,42 @@ LIMIT = 3.0
 
 
 class Interval(NamedTuple):
-    """A median and where it may lie."""
+    """A trimmed mean and where it may lie."""
 
     low: float
-    median: float
+    middle: float
     high: float
 
     def __str__(self) -> str:
-        return f"{self.median:+.2f} % (95 % interval {self.low:+.2f} to {self.high:+.2f})"
+        return f"{self.middle:+.2f} % (95 % interval {self.low:+.2f} to {self.high:+.2f})"
+
+
+def trimmed_mean(values: Sequence[float]) -> float:
+    """The mean without the highest and the lowest tenth."""
+    cut = len(values) // 10
+    return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The median of these and its bootstrap interval."""
+    """The trimmed mean of these and its bootstrap interval."""
     draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(SAMPLES))
-    return Interval(medians[SAMPLES // 40], statistics.median(values), medians[-SAMPLES // 40])
+    means = sorted(trimmed_mean(draw.choices(values, k=len(values))) for _ in range(SAMPLES))
+    return Interval(means[SAMPLES // 40], trimmed_mean(values), means[-SAMPLES // 40])
 
 
 def cpu_seconds(process: int) -> float:
     """Processor time a process has had, user and system, all its threads."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class Segment(NamedTuple):
+    """What a stretch of batches took."""
+
+    batch: float
+    """Milliseconds from one trigger to the next, mean."""
+    cpu: float
+    """Per cent of a core that the driver took."""
 
 
 class Bench:
@@ -87,47 +101,49 @@ class Bench:
         self.jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
         self.seen = 0
 
-    def query(self, trigger: str | None) -> Any:
+    def fill_store(self, jobs: int) -> None:
+        """Small jobs, until the status store holds as many as it keeps."""
+        for _ in range(jobs):
+            self.spark.range(0, 1, 1, 1).write.format("noop").mode("overwrite").save()
+
+    def query(self, *, waits: bool) -> Any:
         """The query, under way."""
         half = str(TASKS // 2)
         rows = (
             self.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "2000")
             .option("numPartitions", half).load()
         )  # fmt: skip
+        if waits:
+            rows = rows.selectExpr("value", "reflect('java.lang.Thread', 'sleep', 1L) as waited")
         writer = rows.repartition(TASKS // 2, "value").writeStream.format("noop").queryName("bench")
-        writer = writer.option("checkpointLocation", tempfile.mkdtemp())
-        return (writer.trigger(processingTime=trigger) if trigger else writer).start()
+        return writer.option("checkpointLocation", tempfile.mkdtemp()).start()
 
-    def attached(self, on: bool, measure: Callable[[], float]) -> float:
-        """Measure with the probe attached or without; its batches are taken and counted."""
-        if not on:
-            return measure()
+    def segment(self, query: Any, batches: int) -> Segment:
+        """So many batches, from the next but one on; processor time from now until they are over."""
+        began, used, first = time.perf_counter(), self.driver_cpu(), last_batch(query) + 2
+        wait_for_batch(query, first + batches)
+        share = 100 * (self.driver_cpu() - used) / (time.perf_counter() - began)
+        starts = {one["batchId"]: datetime.fromisoformat(one["timestamp"]).timestamp() for one in reports(query)}
+        return Segment(1000 * (starts[first + batches] - starts[first]) / batches, share)
+
+    def watched(self, query: Any, batches: int) -> Segment:
+        """The same with the probe attached; its batches are taken and counted."""
         with self.probe:
-            figure = measure()
+            figure = self.segment(query, batches)
         while self.probe.take() is not None:
             self.seen += 1
         return figure
 
-    def pairs(self, count: int, measure: Callable[[], float]) -> list[tuple[float, float]]:
-        """(on, off) for so many pairs, in the order on-off-off-on."""
-        found = []
-        for number in range(count):
-            order = (True, False) if number % 2 == 0 else (False, True)
-            figures = {on: self.attached(on, measure) for on in order}
-            found.append((figures[True], figures[False]))
-            print(".", end="", flush=True)
-        print()
-        return found
+    def pair(self, query: Any, batches: int, *, watched_first: bool) -> tuple[Segment, Segment]:
+        """(with the probe, without it)."""
+        if watched_first:
+            return self.watched(query, batches), self.segment(query, batches)
+        without = self.segment(query, batches)
+        return self.watched(query, batches), without
 
-    def driver_cpu(self, seconds: float) -> float:
-        """Per cent of a core that the driver takes over so many seconds."""
-
-        def now() -> float:
-            return cpu_seconds(os.getpid()) + cpu_seconds(self.jvm)
-
-        began, used = time.perf_counter(), now()
-        time.sleep(seconds)
-        return 100 * (now() - used) / (time.perf_counter() - began)
+    def driver_cpu(self) -> float:
+        """Processor time of the driver so far, in seconds."""
+        return cpu_seconds(os.getpid()) + cpu_seconds(self.jvm)
 
 
 def reports(query: Any) -> list[dict[str, Any]]:
@@ -139,18 +155,6 @@ def last_batch(query: Any) -> int:
     """The number of the last batch that is over; -1 before the first."""
     last = query._jsq.lastProgress()
     return -1 if last is None else int(last.batchId())
-
-
-def trigger_to_trigger(query: Any, batches: int) -> float:
-    """Mean milliseconds from one trigger to the next over so many batches, from the next but one on."""
-    first = last_batch(query) + 2
-    wait_for_batch(query, first + batches)
-    starts = {one["batchId"]: _seconds(one["timestamp"]) for one in reports(query)}
-    return 1000 * (starts[first + batches] - starts[first]) / batches
-
-
-def _seconds(timestamp: str) -> float:
-    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def wait_for_batch(query: Any, number: int) -> None:
@@ -168,34 +172,30 @@ def verdict(value: float) -> str:
 
 def cost(bench: Bench, given: argparse.Namespace) -> None:
     """Both figures."""
-    query = bench.query(None)
+    bench.fill_store(given.fill)
+    query = bench.query(waits=True)
     wait_for_batch(query, given.warm)
-    bench.attached(True, lambda: trigger_to_trigger(query, given.busy))
-    print(f"throughput, {given.busy} batches a segment ", end="", flush=True)
-    timed = bench.pairs(2 * given.pairs, lambda: trigger_to_trigger(query, given.busy))
+    bench.watched(query, given.batches)
+    pairs = []
+    for number in range(given.pairs):
+        pairs.append(bench.pair(query, given.batches, watched_first=number % 2 == 0))
+        print(".", end="", flush=True)
     query.stop()
-    loss = interval([100 * (1 - off / on) for on, off in timed])
-    query = bench.query("1 second")
-    wait_for_batch(query, 10)
-    print(f"driver CPU, {given.paced:g} s a segment ", end="", flush=True)
-    used = bench.pairs(given.pairs, lambda: bench.driver_cpu(given.paced))
-    pace = [_seconds(one["timestamp"]) for one in reports(query)]
-    query.stop()
-    added = interval([on - off for on, off in used])
-    batch = statistics.median(off for _, off in timed)
-    apart = statistics.median(b - a for a, b in itertools.pairwise(pace))
-    print(f"\n{TASKS} tasks a batch; back to back a batch takes {batch:.0f} ms; paced, one began every {apart:.2f} s")
-    print(f"the driver itself takes {statistics.median(off for _, off in used):.1f} % of a core without the probe")
+    batch = statistics.median(off.batch for _, off in pairs)
+    print(f"\n{TASKS} tasks a batch; without the probe a batch takes {batch:.0f} ms, and the driver takes ", end="")
+    print(f"{statistics.median(off.cpu for _, off in pairs):.1f} % of a core")
     notes = list(map(str, bench.probe.notes))
-    print(f"{len(timed)} and {len(used)} pairs; {bench.seen:,} batches seen by the probe, notes: {notes}")
+    print(f"{len(pairs)} pairs of {given.batches} batches; {bench.seen:,} batches seen by the probe, notes: {notes}")
+    loss = interval([100 * (1 - off.batch / on.batch) for on, off in pairs])
     print(f"loss of throughput: {loss}; upper end under {LIMIT:g} %: {verdict(loss.high)}")
+    added = interval([on.cpu - off.cpu for on, off in pairs])
     print(f"added driver CPU:   {added} of a core; upper end under {LIMIT:g} %: {verdict(added.high)}")
 
 
 def channels(bench: Bench, given: argparse.Namespace) -> None:
     """The same finished batch, asked for in several ways."""
-    query = bench.query(None)
-    wait_for_batch(query, given.fill)
+    query = bench.query(waits=False)
+    wait_for_batch(query, given.fill // 2)
     text = query._jsq.lastProgress()
     query.stop()
     time.sleep(2)
@@ -261,12 +261,11 @@ def channels(bench: Bench, given: argparse.Namespace) -> None:
 def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20, help="for the driver's CPU; for the throughput twice as many")
-    parser.add_argument("--busy", type=int, default=6, help="batches a segment, one after the other")
-    parser.add_argument("--paced", type=float, default=12.0, help="seconds a segment, one batch a second")
+    parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--batches", type=int, default=5, help="in a segment")
     parser.add_argument("--warm", type=int, default=60, help="batches before anything counts")
+    parser.add_argument("--fill", type=int, default=1000, help="jobs in Spark's status store before anything counts")
     parser.add_argument("--channels", action="store_true", help="compare ways to get at one batch instead")
-    parser.add_argument("--fill", type=int, default=500, help="with --channels: batches before, to fill the store")
     parser.add_argument("--repeat", type=int, default=100, help="with --channels: how often each way is asked")
     given = parser.parse_args()
     with LocalCluster(workers=1, slots=4) as cluster:

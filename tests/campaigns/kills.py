@@ -1,15 +1,18 @@
 """Kill a job's driver, or an executor, at every step of a change; start again; and count.
 
 The job is a word count under `headgate run`, its policy silenced: every change is told. As soon as the journal shows a
-step, the process is killed with SIGKILL. Started again it must go on where it was, end up with what was wanted, and in
-the end every count must be exactly what the generator says for the sentences that were committed: nothing lost, nothing
-doubled, and the journal must tell what happened.
+step, the process is killed with SIGKILL. Started again it must go on where it was and end up with what was wanted.
+
+A round is one job that goes through all kills, one after the other in an order of its own; what one leaves behind the
+next one meets. In the end every count must be exactly what the generator says for the sentences that were committed:
+nothing lost, nothing doubled; and the journal must tell what happened.
 
     make verify-kills               (or: python tests/campaigns/kills.py --repeat 10 --cases grow-asked,restart-drained)
 """
 
 import argparse
 import os
+import random
 import re
 import shutil
 import signal
@@ -18,7 +21,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,13 +66,15 @@ Step = Callable[[Entry], bool]
 class Case(NamedTuple):
     """What is told, and at which step what is killed."""
 
-    told: tuple[tuple[str, ...], ...]
-    """Words for `headgate tell`; each but the last must have come to its end before the next."""
+    told: str
+    """For `headgate tell`; a restart gets another number of partitions each time."""
     step: Step
-    executor: bool = False
-    """Kill an executor instead of the driver."""
+    begins: int = 1
+    """Executors before."""
     wanted: int = 2
     """Executors in the end."""
+    executor: bool = False
+    """Kill an executor instead of the driver."""
 
 
 def intent(kind: type) -> Step:
@@ -91,25 +97,38 @@ def there_are(executors: int) -> Step:
     return lambda entry: isinstance(entry, Cluster) and len(entry.executors) == executors
 
 
-RESTARTED = 6
-UP, DOWN, AGAIN = ("scale", "2"), ("scale", "1"), ("restart", f"parse={RESTARTED}")
+def grow(step: Step, *, executor: bool = False) -> Case:
+    """One executor becomes two."""
+    return Case("scale 2", step, executor=executor)
+
+
+def shrink(step: Step, *, executor: bool = False) -> Case:
+    """Two become one."""
+    return Case("scale 1", step, begins=2, wanted=1, executor=executor)
+
+
+def restart(step: Step) -> Case:
+    """An exchange gets other partitions."""
+    return Case("restart parse={partitions}", step, wanted=1)
+
+
 CASES = {
-    "grow-intent": Case((UP,), intent(SetExecutors)),
-    "grow-asked": Case((UP,), carried("asked the cluster")),
-    "grow-registered": Case((UP,), carried("registered")),
-    "grow-warmed": Case((UP,), carried("warmed")),
-    "grow-arrived": Case((UP,), arrived),
-    "grow-spreading": Case((UP,), intent(SpreadBins)),
-    "grow-spread": Case((UP,), carried("bins of")),
-    "shrink-intent": Case((UP, DOWN), intent(SetExecutors), wanted=1),
-    "shrink-emptied": Case((UP, DOWN), carried("bins of"), wanted=1),
-    "shrink-leaving": Case((UP, DOWN), carried("to leave"), wanted=1),
-    "restart-intent": Case((AGAIN,), intent(Restart), wanted=1),
-    "restart-drained": Case((AGAIN,), carried("drained"), wanted=1),
-    "restart-started": Case((AGAIN,), carried("started again"), wanted=1),
-    "executor-registered": Case((UP,), carried("registered"), executor=True),
-    "executor-spreading": Case((UP,), intent(SpreadBins), executor=True),
-    "executor-leaving": Case((UP, DOWN), intent(SetExecutors), executor=True, wanted=1),
+    "grow-intent": grow(intent(SetExecutors)),
+    "grow-asked": grow(carried("asked the cluster")),
+    "grow-registered": grow(carried("registered")),
+    "grow-warmed": grow(carried("warmed")),
+    "grow-arrived": grow(arrived),
+    "grow-spreading": grow(intent(SpreadBins)),
+    "grow-spread": grow(carried("bins of")),
+    "shrink-intent": shrink(intent(SetExecutors)),
+    "shrink-emptied": shrink(carried("bins of")),
+    "shrink-leaving": shrink(carried("to leave")),
+    "restart-intent": restart(intent(Restart)),
+    "restart-drained": restart(carried("drained")),
+    "restart-started": restart(carried("started again")),
+    "executor-registered": grow(carried("registered"), executor=True),
+    "executor-spreading": grow(intent(SpreadBins), executor=True),
+    "executor-leaving": shrink(intent(SetExecutors), executor=True),
 }
 
 
@@ -220,51 +239,71 @@ def wait_for_batches(folder: Path, count: int, running: Running) -> None:
         time.sleep(0.05)
 
 
-def tell(folder: Path, words: tuple[str, ...]) -> None:
+def tell(folder: Path, words: str) -> None:
     """`headgate tell`, as a person would."""
-    command = [sys.executable, "-m", "headgate", "tell", str(folder / "journal.db"), *words]
+    command = [sys.executable, "-m", "headgate", "tell", str(folder / "journal.db"), *words.split()]
     subprocess.run(command, check=True, capture_output=True)
 
 
-def over(words: tuple[str, ...]) -> Step:
-    """What shows that something told has come to its end."""
-    return carried("bins of") if words[0] == "scale" else carried("started again")
+def last_number(folder: Path) -> int:
+    """Of the entries so far."""
+    return max((number for number, _ in entries(folder)), default=0)
 
 
-def run_case(case: Case, folder: Path) -> str:
-    """One case in an empty folder; what happened, in a line. Raises `KillError`."""
-    (folder / "job.toml").write_text(JOB.format(build=EXAMPLES / "word_count.py"))
-    running = Running(folder)
-    try:
-        wait_for_batches(folder, 3, running)
-        seen = 0
-        for words in case.told:
-            seen = max((number for number, _ in entries(folder)), default=0)
-            tell(folder, words)
-            if words is not case.told[-1]:
-                wait_for(folder, over(words), seen, f"the end of {' '.join(words)}", running)
-        at = wait_for(folder, case.step, seen, "the step", running)
+def executors_now(folder: Path) -> int:
+    """As the journal saw them last."""
+    return len([one for _, one in entries(folder) if isinstance(one, Cluster)][-1].executors)
+
+
+class Round:
+    """One job, killed again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "job.toml").write_text(JOB.format(build=EXAMPLES / "word_count.py"))
+        self.partitions = 4
+        self.begun = 1
+        self.running = Running(folder)
+
+    def go_through(self, cases: Sequence[Case]) -> str:
+        """All of them; what happened, in a line. Raises `KillError`."""
+        try:
+            wait_for_batches(self.folder, 3, self.running)
+            for case in cases:
+                self.kill(case)
+            wanted = executors_now(self.folder)
+            self.running.drain()
+        finally:
+            if self.running.process.poll() is None:
+                self.running.kill()
+        return check(self.folder, self.begun, wanted, self.partitions)
+
+    def kill(self, case: Case) -> None:
+        """Tell, wait for the step, kill; wait until all is as it was wanted and goes on."""
+        folder = self.folder
+        if executors_now(folder) != case.begins:
+            before = last_number(folder)
+            tell(folder, f"scale {case.begins}")
+            wait_for(folder, there_are(case.begins), before, f"{case.begins} executors", self.running)
+            wait_for_batches(folder, batches_written(folder) + 3, self.running)
+        self.partitions += case.told.startswith("restart")
+        before = last_number(folder)
+        tell(folder, case.told.format(partitions=self.partitions))
+        at = wait_for(folder, case.step, before, "the step", self.running)
         if case.executor:
-            victim = max(running.executors().items())
-            os.kill(victim[1], signal.SIGKILL)
+            os.kill(max(self.running.executors().items())[1], signal.SIGKILL)
         else:
-            running.kill()
-            running = Running(folder)
-            at = wait_for(folder, lambda entry: isinstance(entry, Began), at, "the second beginning", running)
-        before = batches_written(folder)
-        wait_for(
-            folder,
-            lambda one: isinstance(one, Cluster) and len(one.executors) == case.wanted,
-            at,
-            "what was wanted",
-            running,
-        )
-        wait_for_batches(folder, before + 3, running)
-        running.drain()
-    finally:
-        if running.process.poll() is None:
-            running.kill()
-    return check(folder, case)
+            self.running.kill()
+            self.begun += 1
+            self.running = Running(folder)
+            at = wait_for(folder, lambda entry: isinstance(entry, Began), at, "another beginning", self.running)
+        wait_for(folder, there_are(case.wanted), at, f"{case.wanted} executors", self.running)
+        wait_for_batches(folder, batches_written(folder) + 3, self.running)
+
+
+def run_cases(names: Sequence[str], folder: Path) -> str:
+    """A round of these in an empty folder."""
+    return Round(folder).go_through([CASES[name] for name in names])
 
 
 def committed(folder: Path) -> int:
@@ -281,7 +320,7 @@ def partitions_now(folder: Path) -> int:
     return max(operator.instances for operator in last.dataflow.operators)
 
 
-def check(folder: Path, case: Case) -> str:
+def check(folder: Path, begun: int, wanted: int, partitions: int) -> str:
     """Counts against the generator's truth, and the journal against what was done."""
     sentences = committed(folder)
     text = Text(words=10, vocabulary=1000, keys=64, hot=0.0)
@@ -300,15 +339,12 @@ def check(folder: Path, case: Case) -> str:
     written = [entry for _, entry in entries(folder)]
     began = sum(isinstance(one, Began) for one in written)
     ended = sum(isinstance(one, Ended) for one in written)
-    if began != (1 if case.executor else 2) or ended != 1:
-        raise KillError(f"the journal tells of {began} beginnings and {ended} ends")
-    last = [one for one in written if isinstance(one, Cluster)][-1]
-    if len(last.executors) != case.wanted:
-        raise KillError(f"the journal ends with {len(last.executors)} executors, {case.wanted} were wanted")
-    if AGAIN in case.told and partitions_now(folder) != RESTARTED:
-        raise KillError(
-            f"after the restart an exchange should have {RESTARTED} partitions, the most is {partitions_now(folder)}"
-        )
+    if began != begun or ended != 1:
+        raise KillError(f"the journal tells of {began} beginnings and {ended} ends, there were {begun} and 1")
+    if executors_now(folder) != wanted:
+        raise KillError(f"the journal ends with {executors_now(folder)} executors, {wanted} were there")
+    if partitions_now(folder) != partitions:
+        raise KillError(f"the job runs with {partitions_now(folder)} partitions, {partitions} were asked for last")
     return f"{sentences:,} sentences in {len(files)} batches, every count exact"
 
 
@@ -316,23 +352,28 @@ def main() -> int:
     """All of them, so many times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES), help="which, by name")
-    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--repeat", type=int, default=10, help="rounds, each with all cases")
+    parser.add_argument("--at-once", type=int, default=2, help="rounds side by side")
     given = parser.parse_args()
     names = given.cases.split(",")
-    failures = 0
-    for number in range(given.repeat):
-        for name in names:
-            folder = Path(tempfile.mkdtemp(prefix=f"kills-{name}-"))
-            began = time.monotonic()
-            try:
-                said = run_case(CASES[name], folder)
-                shutil.rmtree(folder)
-            except (KillError, subprocess.SubprocessError) as problem:
-                failures += 1
-                said = f"FAILED: {problem} (kept in {folder})"
-            print(f"{number + 1:>3}  {name:22} {time.monotonic() - began:5.0f} s  {said}", flush=True)
-    print(f"{given.repeat * len(names) - failures} of {given.repeat * len(names)} held")
-    return 1 if failures else 0
+
+    def one_round(number: int) -> bool:
+        order = random.Random(number).sample(names, len(names))
+        folder = Path(tempfile.mkdtemp(prefix=f"kills-{number}-"))
+        began = time.monotonic()
+        try:
+            said = run_cases(order, folder)
+            shutil.rmtree(folder)
+            held = True
+        except (KillError, subprocess.SubprocessError) as problem:
+            said, held = f"FAILED: {problem} (kept in {folder}; the order was {','.join(order)})", False
+        print(f"{number:>3}  {len(names)} kills  {time.monotonic() - began:5.0f} s  {said}", flush=True)
+        return held
+
+    with ThreadPoolExecutor(given.at_once) as threads:
+        held = sum(threads.map(one_round, range(1, given.repeat + 1)))
+    print(f"{held} of {given.repeat} rounds of {len(names)} kills held")
+    return 0 if held == given.repeat else 1
 
 
 if __name__ == "__main__":
