@@ -1,8 +1,9 @@
 """What the controller itself costs: a step for a large job, and a year of decisions replayed.
 
-* A step: a virtual job of 50 operators with 200 tasks each, batch after batch through the reducer with the `capacity`
-  policy. Most steps find that nothing has changed and let the last answer stand; those that ask the policy are reported
-  apart.
+* A step: a virtual job of 50 operators with 200 tasks each, batch after batch through the reducer. What is held to the
+  limit is every step without the time that its policy took, which is somebody else's: the `capacity` policy, which runs
+  ten thousand tasks again in virtual time for each number of executors it thinks of, is reported beside it, and so is
+  how often it was asked. Where nothing has changed the last answer stands.
 * A year: a journal keeps every decision for ever, and the last 20,000 batches. A virtual job with a day and a night is
   watched until its journal has those, and is then replayed with another objective.
 
@@ -15,6 +16,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,8 +24,9 @@ from headgate.control.events import BatchSeen, ClusterSeen, Tick
 from headgate.control.reducer import step
 from headgate.control.settings import Settings
 from headgate.control.state import State
-from headgate.model.objective import KeepUp
+from headgate.model.objective import KeepUp, Objective
 from headgate.policies.capacity import CapacityPolicy
+from headgate.policies.pool import Evidence, PoolAnswer, PoolPolicy
 from headgate.runtime.controller import Controller
 from headgate.runtime.journal import Journal
 from headgate.runtime.replay import Asked, replayed
@@ -45,31 +48,51 @@ def large_job() -> VirtualJob:
     return VirtualJob(tuple(operators), trigger=60.0, noise=0.05)
 
 
+class Timed:
+    """A policy, and the time it has taken."""
+
+    def __init__(self, policy: PoolPolicy) -> None:
+        self._policy, self.took = policy, list[float]()
+
+    @property
+    def name(self) -> str:
+        """The same."""
+        return self._policy.name
+
+    def start(self) -> Any:
+        """The same."""
+        return self._policy.start()
+
+    def size(self, memory: Any, evidence: Evidence, objective: Objective, now: float) -> tuple[Any, PoolAnswer]:
+        """The same."""
+        began = time.perf_counter()
+        answer = self._policy.size(memory, evidence, objective, now)
+        self.took.append(time.perf_counter() - began)
+        return answer
+
+
 def steps(batches: int) -> None:
     """Time every step."""
     spark = VirtualSpark(large_job(), lambda at: 1000 * at, executors=40, slots=2)
-    state, settings, policy = State(), Settings(most=200), CapacityPolicy()
-    quiet, asked = [], []
+    state, settings, policy = State(), Settings(most=200), Timed(CapacityPolicy())
+    own: list[float] = []
     for _ in range(batches):
         batch = spark.run_batch()
         for event in (ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, batch, 60.0), Tick(spark.now)):
-            before = state.last
-            began = time.perf_counter()
+            asked, began = len(policy.took), time.perf_counter()
             state, actions, _ = step(state, event, settings, policy)
-            took = time.perf_counter() - began
+            took = time.perf_counter() - began - sum(policy.took[asked:])
             if isinstance(event, BatchSeen):
-                (asked if state.last is not before else quiet).append(took)
+                own.append(took)
             for action in actions:
                 spark.set_executors(getattr(action, "executors", len(spark.there)))
     print(f"{OPERATORS} operators with {TASKS} tasks each, {batches} batches")
-    for name, times in (("the answer stands", quiet), ("the policy is asked", asked)):
-        if times:
-            print(
-                f"  {name:20} {len(times):5} steps, median {1000 * statistics.median(times):.2f} ms, "
-                f"most {1000 * max(times):.1f} ms"
-            )
-    middle = statistics.median(quiet + asked)
-    print(f"  median step under {1000 * STEP_LIMIT:g} ms: {'met' if middle < STEP_LIMIT else 'MISSED'}")
+    print(f"  a step for a batch: median {1000 * statistics.median(own):.2f} ms, most {1000 * max(own):.2f} ms")
+    print(
+        f"  the policy, asked {len(policy.took)} times: median {1000 * statistics.median(policy.took):.0f} ms, "
+        f"most {1000 * max(policy.took):.0f} ms; {1000 * sum(policy.took) / batches:.0f} ms for each batch"
+    )
+    print(f"  every step under {1000 * STEP_LIMIT:g} ms: {'met' if max(own) < STEP_LIMIT else 'MISSED'}")
 
 
 def year(batches: int) -> None:

@@ -30,6 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import headgate
 from headgate.control.actions import SetExecutors, SpreadBins
+from headgate.model.microbatch import MicroBatch
 from headgate.runtime.entries import Entry, Intent, Seen
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.executors import active_executors
@@ -40,10 +41,10 @@ from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
 MOST = 8
-TRIGGER = 4.0
+TRIGGER = 8.0
 HEADROOM = 0.2
-SETTLING = {"down_stretch": 25.0, "cool_down": 10.0, "anew": 30.0}
-WATCHED = {"under": 130.0, "over": 110.0}
+SETTLING = {"down_stretch": 40.0, "cool_down": 10.0, "anew": 30.0}
+WATCHED = {"under": 240.0, "over": 150.0}
 """Seconds that a run lasts."""
 SWEPT = 8
 """Batches of a fixed size that are looked at; the last half counts."""
@@ -114,39 +115,44 @@ def start(spark: SparkSession, pipeline: Pipeline, rate: float) -> StreamingQuer
 
 
 def least_that_does(cluster: LocalCluster, pipeline: Pipeline) -> int:
-    """By trying, in one application: half of what is left to try each time."""
+    """By trying, in one application: half of what is left to try each time, each with a query of its own."""
     spark = session(cluster, "sweep", MOST)
-    query = start(spark, pipeline, pipeline.rate * (1 + HEADROOM))
-    engine = SparkEngine(spark, query).start()
     too_few, enough = 0, MOST
-    try:
-        while enough - too_few > 1:
-            executors = (too_few + enough) // 2
-            took = batch_time(engine, executors)
-            print(f"  {executors} executors: {took:.2f} s a batch", flush=True)
-            too_few, enough = (executors, enough) if took > TRIGGER else (too_few, executors)
-    finally:
-        engine.stop()
-        query.stop()
-        spark.stop()
+    while enough - too_few > 1:
+        executors = (too_few + enough) // 2
+        took = batch_time(spark, pipeline, executors)
+        print(f"  {executors} executors: {took:.2f} s a batch", flush=True)
+        too_few, enough = (executors, enough) if took > TRIGGER else (too_few, executors)
+    spark.stop()
     return enough
 
 
-def batch_time(engine: SparkEngine, executors: int) -> float:
-    """Median time of a batch on so many executors, with the state spread over them."""
-    if len(engine.executors()) != executors:
+def batch_time(spark: SparkSession, pipeline: Pipeline, executors: int) -> float:
+    """Median time of a batch on so many executors, with the state spread over them; the first that is far too long."""
+    query = start(spark, pipeline, pipeline.rate * (1 + HEADROOM))
+    engine = SparkEngine(spark, query).start()
+    batches: list[MicroBatch] = []
+
+    def more(count: int) -> None:
+        wanted = len(batches) + count
+        while len(batches) < wanted:
+            batches.extend(seen.batch for seen in engine.seen(1.0))
+
+    try:
         engine.carry_out(SetExecutors(0, executors))
         while len(engine.executors()) != executors:
             engine.seen(0.5)
-    for _ in range(2):
-        while not (seen := engine.seen(1.0)):
-            pass
-    if seen[-1].batch.stateful:
-        engine.carry_out(SpreadBins(0, seen[-1].batch.query))
-    batches = []
-    while len(batches) < SWEPT:
-        batches += [one.batch for one in engine.seen(1.0)]
-    return statistics.median(batch.duration / 1000 for batch in batches[-SWEPT // 2 :])
+        more(2)
+        engine.carry_out(SpreadBins(0, batches[-1].query))
+        more(SWEPT // 2)
+        for _ in range(SWEPT // 2):
+            if batches[-1].duration / 1000 > 2 * TRIGGER:  # it falls behind, and each one would be longer still
+                return batches[-1].duration / 1000
+            more(1)
+        return statistics.median(batch.duration / 1000 for batch in batches[-SWEPT // 2 :])
+    finally:
+        engine.stop()
+        query.stop()
 
 
 class Outcome(NamedTuple):
@@ -233,7 +239,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pipelines", default=",".join(PIPELINES))
     parser.add_argument("--policies", default="capacity,ds2,dynamic")
-    parser.add_argument("--repeat", type=int, default=2, help="runs of each pipeline from each side")
+    parser.add_argument("--repeat", type=int, default=2, help="runs of each pipeline from each side under `capacity`")
+    parser.add_argument("--repeat-others", type=int, default=1, help="the same under other policies")
     given = parser.parse_args()
     policies = given.policies.split(",")
     steps: dict[str, list[int]] = {policy: [] for policy in policies}
@@ -251,9 +258,11 @@ def main() -> None:
             with cluster(f"{name}-sweep") as one:
                 least = least_that_does(one, pipeline)
             print(f"  least that does: {least}")
-            for number in range(given.repeat):
+            for number in range(max(given.repeat, given.repeat_others)):
                 for side, executors in (("under", 1), ("over", MOST)):
                     for policy in policies:
+                        if number >= (given.repeat if policy == "capacity" else given.repeat_others):
+                            continue
                         with cluster(f"{name}-{number}-{side}-{policy}") as one:
                             came = run(one, pipeline, policy, executors, WATCHED[side])
                         steps[policy].append(len(came.moves))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headgate.model.microbatch import MicroBatch
+from headgate.model.once import once_a_batch
 
 NOTED_LATE = 50
 """Milliseconds by which the end of a task may be noted late."""
@@ -25,6 +26,7 @@ def most_at_once(batches: Sequence[MicroBatch], operator: str | None = None) -> 
     return most
 
 
+@once_a_batch
 def driver_seconds(batch: MicroBatch) -> float:
     """Time of the batch that no task covers: the union of the tasks' intervals, taken from the whole."""
     order = np.argsort(batch.tasks.launched, kind="stable")
@@ -34,6 +36,7 @@ def driver_seconds(batch: MicroBatch) -> float:
     return max(0.0, (batch.duration - float(covered)) / 1000)
 
 
+@once_a_batch
 def dispatch_seconds(batch: MicroBatch) -> float:
     """How long a slot stays empty between two tasks of an operator; median, 0 if untold.
 

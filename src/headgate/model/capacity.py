@@ -13,6 +13,7 @@ With no fixed cost, no driver time and even partitions this is the work divided 
 for slots that all operators share.
 """
 
+from operator import mul
 from statistics import median
 from typing import Self
 
@@ -165,7 +166,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
                 factors.append(at_source if operator.source or feeders else 1.0)
             else:
                 grown = [factors[up] ** self.operators[up].growth for up in feeders]
-                factors.append(float(np.average(grown, weights=weights)))
+                factors.append(sum(map(mul, grown, weights)) / sum(weights))
         return factors
 
     def _seconds(self, place: int, replay: Replay, setting: Setting, factor: float) -> Floats:

@@ -103,8 +103,10 @@ def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting 
         return Pool((each,) * executors)
 
     def enough(executors: int) -> bool:
-        asked = msgspec.structs.replace(setting, pool=pool(executors), spread_bins=True)
-        fate = _fate(_Asked(capacity, come, asked), wish)
+        asked = _Asked(capacity, come, msgspec.structs.replace(setting, pool=pool(executors), spread_bins=True))
+        if asked.overruns(wish.rate):  # in what time it would settle then need not be worked out
+            return False
+        fate = _fate(asked, wish)
         return fate.keeps_up and fate.in_time and fate.fresh_enough(wish)
 
     # From what is there: it is most often right, or nearly so.
@@ -175,19 +177,25 @@ class _Asked:
 
     def __init__(self, capacity: Capacity, come: Arrivals, setting: Setting) -> None:
         self.capacity, self.come, self.setting = capacity, come, setting
+        self._known: dict[float, Prediction] = {}
 
     def batch(self, records: float) -> Prediction:
         """The time of a batch of so many records."""
-        return self.capacity.predict(msgspec.structs.replace(self.setting, records=records))
+        if records not in self._known:
+            self._known[records] = self.capacity.predict(msgspec.structs.replace(self.setting, records=records))
+        return self._known[records]
 
     def settled(self, rate: float) -> Prediction | None:
         """The batch that comes again and again at this rate; None where each is longer than the one before."""
         trigger = self.come.trigger
-        if trigger is not None:
-            in_time = self.batch(rate * trigger)
-            if in_time.batch.value <= trigger * (1 + _TOLD):
-                return in_time
+        if trigger is not None and not self.overruns(rate):
+            return self.batch(rate * trigger)
         return _fixed_point(lambda seconds: self.batch(rate * seconds), max(self.come.interval, trigger or 0.0))
+
+    def overruns(self, rate: float) -> bool:
+        """Whether a batch of what comes in an interval takes longer than that interval."""
+        trigger = self.come.trigger
+        return trigger is not None and self.batch(rate * trigger).batch.value > trigger * (1 + _TOLD)
 
     def carries(self) -> float:
         """Records per second that batches can take without an end to it."""

@@ -1,17 +1,18 @@
 """Batches that ran -> the capacity of their query: what scaling needs to know of each operator, with the evidence."""
 
 from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
 
 from headgate.model.batch_times import dispatch_seconds, driver_seconds, most_at_once
 from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Replay
-from headgate.model.columns import Floats, Ints
 from headgate.model.contention import contention
 from headgate.model.line import Line, line_through
 from headgate.model.microbatch import MicroBatch
 from headgate.model.schedule import ANYWHERE
 from headgate.model.warm import on_the_last_pool, warm
+from headgate.model.work import Work, work
 
 _MOST_REPLAYS = 15
 _MOST_POINTS = 300
@@ -81,12 +82,12 @@ def _operator(
     seen: Sequence[MicroBatch],
     points: int,
 ) -> OperatorCapacity:
-    tasks = [_tasks_of(name, batch) for batch in last]
+    tasks = [work(name, batch) for batch in last]
     line = _line(tasks, points)
     if line is None or _range(counted) > _WIDER * _range(last):
         # What a record costs depends little on the pool. Cold batches say least, but a query that falls behind has no
         # others of different size; what they say must fit what the warm ones took.
-        others = (_line([_tasks_of(name, one) for one in more], points) for more in (counted, seen))
+        others = (_line([work(name, one) for one in more], points) for more in (counted, seen))
         line = next((one for one in others if one is not None and _fits(one, tasks)), line)
     index = {one: place for place, one in enumerate(flow)}
     feeders = tuple(index[up] for up in flow[name])
@@ -97,8 +98,8 @@ def _operator(
         any(name in batch.stateful for batch in last),
         line,
         _growth(name, last),
-        contention(list(_slowdowns(name, counted, line))),
-        int(np.median([taken.size for taken, _ in tasks if taken.size])),
+        contention(_slowdowns(name, counted, line)),
+        int(median(one.rows.size for one in tasks if one.rows.size)),
         name in reading if reading else not feeders,
     )
 
@@ -109,36 +110,29 @@ def _range(batches: Sequence[MicroBatch]) -> float:
     return max(sizes) / min(sizes) if sizes else 1.0
 
 
-def _line(tasks: Sequence[tuple[Ints, Floats]], points: int) -> Line | None:
+def _line(tasks: Sequence[Work], points: int) -> Line | None:
     """Slot time against records, over tasks of several batches."""
-    records = np.concatenate([taken for taken, _ in tasks]).astype(np.float64)
-    return line_through(records, np.concatenate([seconds for _, seconds in tasks]), points)
+    records = np.concatenate([one.records for one in tasks]).astype(np.float64)
+    return line_through(records, np.concatenate([one.seconds for one in tasks]), points)
 
 
-def _fits(line: Line, tasks: Sequence[tuple[Ints, Floats]]) -> bool:
+def _fits(line: Line, tasks: Sequence[Work]) -> bool:
     """Whether a line that other tasks gave explains these, on the whole."""
-    records = float(np.mean(np.concatenate([taken for taken, _ in tasks])))
-    measured = float(np.median(np.concatenate([seconds for _, seconds in tasks])))
+    records = sum(one.taken for one in tasks) / sum(one.rows.size for one in tasks)
+    measured = float(np.median(np.concatenate([one.seconds for one in tasks])))
     said = line.base.value + line.slope.value * records
     believable = line.slope.value > 0 and line.base.value >= -_FIT * measured
     return believable and abs(said - measured) <= _FIT * measured
-
-
-def _tasks_of(name: str, batch: MicroBatch) -> tuple[Ints, Floats]:
-    """Records in and slot time of its tasks, by partition; empty where it did not run."""
-    mine = batch.tasks.operator == batch.dataflow.index.get(name, -1)
-    return batch.tasks.records_in[mine], batch.tasks.occupied_seconds[mine]
 
 
 def _growth(name: str, batches: Sequence[MicroBatch]) -> float:
     """The power of records in with which records out grow, by the line through their logarithms; 1 if untold."""
     taken, put_out = [], []
     for batch in batches:
-        mine = batch.tasks.operator == batch.dataflow.index.get(name, -1)
-        took, gave = int(batch.tasks.records_in[mine].sum()), int(batch.tasks.records_out[mine].sum())
-        if took > 0 and gave > 0:
-            taken.append(took)
-            put_out.append(gave)
+        did = work(name, batch)
+        if did.taken > 0 and did.put_out > 0:
+            taken.append(did.taken)
+            put_out.append(did.put_out)
     if not taken or max(taken) < 1.25 * min(taken):
         return 1.0
     # Doubling is what matters, so a logarithm; its scale is stretched because a line asks for a spread of values.
@@ -152,37 +146,32 @@ def _growth(name: str, batches: Sequence[MicroBatch]) -> float:
 def _slowdowns(name: str, counted: Sequence[MicroBatch], line: Line | None) -> list[tuple[int, float]]:
     """For each batch, its tasks at once and how long they took, made comparable by the line where there is one."""
     points = []
+    fixed, per_record = (max(line.base.value, 0.0), max(line.slope.value, 0.0)) if line is not None else (1.0, 0.0)
     for batch in counted:
-        records, seconds = _tasks_of(name, batch)
-        if not seconds.size:
-            continue
-        expected = 1.0
-        if line is not None:
-            expected = float(np.mean(max(line.base.value, 0.0) + max(line.slope.value, 0.0) * records)) or 1.0
-        # By what the pool allows: how many happened to run side by side differs from batch to batch by chance.
-        at_once = min(_slots_for(name, batch) or most_at_once([batch]), seconds.size)
-        points.append((at_once, float(np.mean(seconds)) / expected))
+        did = work(name, batch)
+        if did.rows.size:
+            expected = fixed + per_record * did.taken / did.rows.size or 1.0
+            # By what the pool allows: how many happened to run side by side differs from batch to batch by chance.
+            at_once = min(_slots_for(name, batch, did) or most_at_once([batch]), did.rows.size)
+            points.append((at_once, did.mean_seconds / expected))
     return points
 
 
-def _slots_for(name: str, batch: MicroBatch) -> int:
+def _slots_for(name: str, batch: MicroBatch, did: Work) -> int:
     """Slots that could take its tasks: all there are or, of an operator with state, those where its state lives."""
     if name not in batch.stateful:
         return batch.slots
-    mine = np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name])
-    holding = {batch.tasks.executor[row] for row in mine}
-    return sum(executor.slots for executor in batch.executors if executor.id in holding)
+    return sum(executor.slots for executor in batch.executors if executor.id in did.held_by)
 
 
 def _replay(batch: MicroBatch, names: Sequence[str], places: dict[str, int]) -> Replay:
-    seconds, taken, put_out, homes = [], [], [], []
-    for name in names:
-        records, occupied = _tasks_of(name, batch)
-        mine = np.flatnonzero(batch.tasks.operator == batch.dataflow.index.get(name, -1))
-        seconds.append(occupied)
-        taken.append(records.astype(np.float64))
-        put_out.append(float(batch.tasks.records_out[mine].sum()))
-        homes.append(tuple(places.get(batch.tasks.executor[row], ANYWHERE) for row in mine))
+    did = [work(name, batch) for name in names]
+    homes = tuple(tuple(places.get(batch.tasks.executor[row], ANYWHERE) for row in one.rows.tolist()) for one in did)
     return Replay(
-        driver_seconds(batch), float(batch.input_rows), tuple(seconds), tuple(taken), tuple(put_out), tuple(homes)
+        driver_seconds(batch),
+        float(batch.input_rows),
+        tuple(one.seconds for one in did),
+        tuple(one.records.astype(np.float64) for one in did),
+        tuple(float(one.put_out) for one in did),
+        homes,
     )
