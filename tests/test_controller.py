@@ -73,8 +73,8 @@ def test_a_spike_of_one_batch_moves_nothing():
     assert history.moves[0][0] < HOUR
 
 
-def test_a_morning_of_constant_load_with_noise_is_one_move():
-    history = run(until=4 * HOUR, job=msgspec.structs.replace(JOB, noise=0.2))
+def test_a_day_of_constant_load_with_noise_is_one_move():
+    history = run(until=DAY, job=msgspec.structs.replace(JOB, noise=0.2))
     assert len(history.moves) == 1
 
 

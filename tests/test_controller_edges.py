@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from headgate.control.actions import Layout, Restart, SetExecutors
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
 from headgate.control.reducer import step
 from headgate.control.said import Failed, Short, Undone, Unjudged
@@ -80,6 +80,32 @@ def test_a_restart_is_handed_on_with_what_it_changes():
     _, actions, said = after(State(executors=executors(1)), Command(1.0, "restart", layout=Layout({"parse": 6})))
     assert actions == [Restart(1, Layout({"parse": 6}))]
     assert str(said[0]) == "plan 1: restart with parse=6"
+
+
+def stateful_batches(count=3):
+    job = VirtualJob((VirtualOperator("count", 8, fixed=0.1, per_record=0.004, stateful=True),), trigger=10.0)
+    spark = VirtualSpark(job, lambda at: 100 * at, executors=1)
+    return tuple(spark.run_batch() for _ in range(count))
+
+
+def test_state_is_moved_by_word_all_of_it_or_bin_by_bin():
+    state = State(executors=executors(2), batches={"virtual": stateful_batches()}, plans=4)
+    _, actions, said = after(state, Command(1.0, "move", strategy="fluid"))
+    assert actions == [SpreadBins(5, "virtual", "fluid", {})]
+    assert str(said[0]) == "plan 5: move all bins to where they are even"
+    _, actions, said = after(state, Command(1.0, "move", bins={3: "1", 7: "0"}))
+    assert actions == [SpreadBins(5, "virtual", None, {3: "1", 7: "0"})]
+    assert str(said[0]) == "plan 5: move bin 3 to executor 1, bin 7 to executor 0"
+
+
+def test_bins_are_not_moved_where_there_are_none_or_where_it_is_not_clear_whose():
+    _, actions, said = after(State(executors=executors(2)), Command(1.0, "move"))
+    assert (actions, "nothing to move" in str(said[0])) == ([], True)
+    two = State(executors=executors(2), batches={"one": stateful_batches(), "other": stateful_batches()})
+    _, actions, said = after(two, Command(1.0, "move", bins={3: "1"}))
+    assert (actions, "2 queries keep state" in str(said[0])) == ([], True)
+    _, actions, _ = after(two, Command(1.0, "move"))
+    assert [one.query for one in actions] == ["one", "other"]
 
 
 def test_what_fails_is_said_also_when_no_plan_is_under_way():

@@ -11,9 +11,9 @@ import pytest
 import headgate
 from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
+from headgate.model.bins import homes
 from headgate.model.errors import InputError
 from headgate.model.objective import KeepUp
-from headgate.spark.bins import evenly, homes
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
 from headgate.spark.internals.executors import active_executors
@@ -180,13 +180,3 @@ def test_attach_refuses_what_it_does_not_know_in_one_line(spark):
         headgate.attach(spark, executors=(5, 2))
     with pytest.raises(InputError, match="policy"):
         headgate.attach(spark, policy="magic")
-
-
-def test_bins_are_spread_with_as_few_moves_as_that_takes():
-    from headgate.model.microbatch import Executor
-
-    a, b, c = (Executor(id, "host", 1) for id in "abc")
-    now = {0: "a", 1: "a", 2: "a", 3: "b", 4: "b", 5: "b"}
-    then = evenly(now, [a, b, c])
-    assert Counter(then.values()) == {"a": 2, "b": 2, "c": 2}
-    assert sum(now[number] != home for number, home in then.items()) == 2

@@ -4,6 +4,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from headgate.model.migration import Strategy
+
 
 class SetExecutors(msgspec.Struct, frozen=True, tag="set-executors", tag_field="action"):
     """Have so many executors, whatever it takes: ask for more, or empty and release some."""
@@ -13,10 +15,14 @@ class SetExecutors(msgspec.Struct, frozen=True, tag="set-executors", tag_field="
 
 
 class SpreadBins(msgspec.Struct, frozen=True, tag="spread-bins", tag_field="action"):
-    """Spread the state of a query evenly over the executors that are there."""
+    """Spread the state of a query evenly over the executors that are there; or put some bins where they are told."""
 
     plan: int
     query: str
+    strategy: Strategy | None = None
+    """In which steps; None for the usual way."""
+    to: dict[int, str] = {}
+    """Bin -> executor, by hand; empty for all of them, evenly."""
 
 
 class Layout(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.control.actions import Layout
 from headgate.model.microbatch import Executor, MicroBatch
+from headgate.model.migration import Strategy
 
 
 class BatchSeen(msgspec.Struct, frozen=True, eq=False):
@@ -39,12 +40,16 @@ class ActionFailed(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A person's word: hold everything, go on, carry out what was proposed, have so many executors, start again."""
+    """A person's word: hold all, go on, carry out what was proposed, so many executors, start again, move state."""
 
     at: float
-    word: Literal["pause", "resume", "approve", "scale", "restart"]
+    word: Literal["pause", "resume", "approve", "scale", "restart", "move"]
     executors: int | None = None
     layout: Layout = Layout()
+    strategy: Strategy | None = None
+    """In which steps state moves; None for the usual way."""
+    bins: dict[int, str] = {}
+    """Bin -> the executor it is to live on; empty for all of them, evenly."""
 
 
 Event: TypeAlias = BatchSeen | ClusterSeen | Tick | ActionFailed | Command

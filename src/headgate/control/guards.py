@@ -7,11 +7,12 @@ from headgate.control.settings import Settings
 from headgate.control.state import State
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import CatchUp
-from headgate.model.warm import present_pool, warm_of_one_pool
+from headgate.model.warm import WARM_AFTER, present_pool, warm_of_one_pool
 
 HOUR = 3600.0
 _MUCH_LONGER = 1.3
 _SHRINKING = 0.97
+_FEW = 2
 
 Guard = Callable[[State, float, Settings], Said | None]
 
@@ -71,7 +72,7 @@ def gathering(state: State, now: float, settings: Settings) -> Said | None:
     del now
     for query, seen in state.batches.items():
         warm, needed = warm_on_present_pool(seen), evidence_needed(seen, settings)
-        if warm < needed:
+        if warm < needed and not _running_away(seen):
             return Gathering(seen[-1].name or query, warm, needed)
     return None
 
@@ -121,6 +122,16 @@ def warm_on_present_pool(seen: Sequence[MicroBatch]) -> int:
 def evidence_needed(seen: Sequence[MicroBatch], settings: Settings) -> int:
     """Warm batches; one is enough where each further one is longer in coming."""
     return 1 if falling_behind(seen) else settings.evidence
+
+
+def _running_away(seen: Sequence[MicroBatch]) -> bool:
+    """It fell behind from the start, and has run for long enough to be warm although few batches are over.
+
+    Each further batch would be as long as all those before it together.
+    """
+    pool = present_pool(seen)
+    lasted = pool[-1].began + pool[-1].duration - pool[0].began
+    return len(pool) > _FEW and lasted >= WARM_AFTER and falling_behind(pool[-2:]) and falling_behind(pool[-3:-1])
 
 
 def falling_behind(seen: Sequence[MicroBatch]) -> bool:

@@ -38,8 +38,10 @@ from headgate.control.said import (
     Held,
     Ignored,
     Lost,
+    MovingState,
     NotHelping,
     OffPrediction,
+    OtherBins,
     Planned,
     Proposed,
     Restarting,
@@ -54,6 +56,7 @@ from headgate.control.sane import problem_with
 from headgate.control.settings import Settings
 from headgate.control.state import Decided, Plan, State, TooFew, Useless
 from headgate.model.arrivals import arrivals, lately
+from headgate.model.bins import homes
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import stricter
 from headgate.policies.pool import Evidence, PoolAnswer, PoolPolicy
@@ -186,6 +189,8 @@ def _command(state: State, event: Command, settings: Settings) -> Step:  # noqa:
     if event.word == "restart":
         restart = Restart(state.plans + 1, event.layout)
         return Step(replace(state, plans=restart.plan), (restart,), (Restarting(restart.plan, str(event.layout)),))
+    if event.word == "move":
+        return _move(state, event)
     wanted = state.proposal if event.word == "approve" else event.executors
     if wanted is None:
         return Step(state, (), (Held("there is nothing to approve"),))
@@ -193,6 +198,17 @@ def _command(state: State, event: Command, settings: Settings) -> Step:  # noqa:
     if target == len(state.executors or ()):
         return Step(state, (), (Steady(target),))
     return _begin(state, event.at, target, None, settings, told=True)
+
+
+def _move(state: State, event: Command) -> Step:
+    stateful = [query for query, seen in state.batches.items() if seen[-1].stateful]
+    if not stateful:
+        return Step(state, (), (Held("no query that keeps state was seen yet; there is nothing to move"),))
+    if event.bins and len(stateful) > 1:
+        return Step(state, (), (Held(f"{len(stateful)} queries keep state; which one's bins are meant is not clear"),))
+    plan = state.plans + 1
+    moves = tuple(SpreadBins(plan, query, event.strategy, event.bins) for query in stateful)
+    return Step(replace(state, plans=plan), moves, (MovingState(plan, event.bins),))
 
 
 # What is done.
@@ -209,6 +225,8 @@ def _consider(state: State, now: float, settings: Settings, policy: PoolPolicy) 
     target = min(max(need, settings.least), settings.most)
     said: list[Said] = [Bounded(need, target)] if target != need else []
     said.extend(NotHelping(answer.limit.limit) for answer in answers if answer.limit is not None)
+    state, advised = _other_bins(state, answers)
+    said.extend(advised)
     needs = (*_within(state.needs, now - settings.down_stretch), (now, target))
     if state.proposal != target:  # advice holds only while what it was derived from holds
         state = replace(state, proposal=None)
@@ -219,6 +237,15 @@ def _consider(state: State, now: float, settings: Settings, policy: PoolPolicy) 
     if target < there:
         return Step(state, (), tuple(said)).then(_down(state, now, target, expected, settings))
     return Step(replace(state, proposal=None), (), (*said, Steady(there)))
+
+
+def _other_bins(state: State, answers: Sequence[PoolAnswer]) -> tuple[State, tuple[Said, ...]]:
+    """Advice about bins, once for each number of them."""
+    advice = tuple(answer.rewrite for answer in answers if answer.rewrite is not None)
+    numbers = tuple(one.bins for one in advice)
+    if numbers == state.bins_advised:
+        return state, ()
+    return replace(state, bins_advised=numbers), tuple(OtherBins(one) for one in advice)
 
 
 def _within(needs: tuple[tuple[float, int], ...], since: float) -> tuple[tuple[float, int], ...]:
@@ -232,7 +259,7 @@ def _ask(state: State, now: float, settings: Settings, policy: PoolPolicy) -> tu
     executors, load = state.executors or (), _load(state)
     last = state.last
     news = any(_unlike_those_before(seen) for seen in state.batches.values())
-    if last is not None and last.executors == executors and now - last.at < settings.anew and not news:
+    if last is not None and last.executors == executors and not _long_ago(last.at, state, now, settings) and not news:
         alike = len(load) == len(last.load) and all(
             abs(one - other) <= settings.alike * max(other, 1e-9) for one, other in zip(load, last.load, strict=True)
         )
@@ -250,6 +277,12 @@ def _ask(state: State, now: float, settings: Settings, policy: PoolPolicy) -> tu
         answers.append(answer)
     decided = Decided(now, executors, load, tuple(answers))
     return replace(state, memory=memory, last=decided), decided.answers
+
+
+def _long_ago(asked: float, state: State, now: float, settings: Settings) -> bool:
+    """Whether it is time to ask again although nothing has changed: there are batches that were not there then."""
+    batches = sum(one.began / 1000 >= asked for seen in state.batches.values() for one in seen[-_RECENT:])
+    return now - asked >= settings.anew and batches >= _RECENT
 
 
 def _unlike_those_before(seen: tuple[MicroBatch, ...]) -> bool:
@@ -335,7 +368,7 @@ def _begin(
 def _judge(state: State, now: float, settings: Settings) -> Step:
     """Once warm batches ran on what a plan gave it is over; what it did is said as soon as it can be compared."""
     plan = state.plan
-    if plan is not None and plan.arrived is not None and _warm(state, settings):
+    if plan is not None and plan.arrived is not None and _warm(state, settings) and _state_at_rest(state, settings):
         state = replace(state, plan=None, unjudged=plan, cool_until=now + settings.cool_down)
     plan = state.unjudged
     if plan is None or state.plan is not None or not _warm(state, settings):
@@ -375,6 +408,17 @@ def _warm(state: State, settings: Settings) -> bool:
         warm_on_present_pool(seen) >= evidence_needed(seen, settings)
         and (not seen[-1].executors or now == {executor.id for executor in seen[-1].executors})
         for seen in lately
+    )
+
+
+def _state_at_rest(state: State, settings: Settings) -> bool:
+    """Whether no bin has moved for as many batches as are looked at: a batch in which some were loaded says little."""
+    return all(
+        homes(one) == homes(seen[-1])
+        for seen in state.batches.values()
+        if seen[-1].stateful
+        for one in seen[-settings.evidence :]
+        if one.stateful
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.model.limits import Limit
 from headgate.model.reasons import number
+from headgate.policies.rewrite_advice import RewriteAdvice
 
 
 class _Said(msgspec.Struct, frozen=True, tag_field="said"):
@@ -78,6 +79,15 @@ class NotHelping(_Said, frozen=True, tag="not-helping"):
 
     def __str__(self) -> str:
         return f"no number of executors meets the objective: {self.limit}"
+
+
+class OtherBins(_Said, frozen=True, tag="other-bins"):
+    """Another number of bins of state would be worth the pause; whether is for a person to say."""
+
+    advice: RewriteAdvice
+
+    def __str__(self) -> str:
+        return f"advice: {self.advice}"
 
 
 class Planned(_Said, frozen=True, tag="planned"):
@@ -203,6 +213,18 @@ class Restarting(_Said, frozen=True, tag="restarting"):
         return f"plan {self.plan}: restart with {self.layout}"
 
 
+class MovingState(_Said, frozen=True, tag="moving-state"):
+    """State is about to move, because somebody said so."""
+
+    plan: int
+    bins: dict[int, str]
+    """Empty for all of them, evenly."""
+
+    def __str__(self) -> str:
+        where = ", ".join(f"bin {number} to executor {executor}" for number, executor in self.bins.items())
+        return f"plan {self.plan}: move {where or 'all bins to where they are even'}"
+
+
 class Resumed(_Said, frozen=True, tag="resumed"):
     """A plan was under way when the controller before this one ended."""
 
@@ -231,6 +253,7 @@ Said: TypeAlias = (
     | Steady
     | Bounded
     | NotHelping
+    | OtherBins
     | Planned
     | Proposed
     | Arrived
@@ -242,6 +265,7 @@ Said: TypeAlias = (
     | Unjudged
     | GoingOn
     | Restarting
+    | MovingState
     | Resumed
     | Failed
 )

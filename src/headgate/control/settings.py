@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.model.errors import InputError
+from headgate.model.migration import STRATEGIES, Strategy
 from headgate.model.objective import KeepUp, Objective
 
 
@@ -64,9 +65,11 @@ class Settings(msgspec.Struct, frozen=True):
     alike: float = 0.05
     """While records and time of recent batches differ by less than this from those decided on, the answer stands."""
     anew: float = 60.0
-    """After so long the policy is asked again even so."""
+    """After so long, and a few batches, the policy is asked again even so."""
     tolerance: float = 0.1
     """A measured batch within this of the predicted one is as predicted."""
+    moves: Strategy = "batched"
+    """In which steps bins of state follow when executors come and go: sudden, fluid, batched or hottest-first."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -75,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True):
         for name in ("evidence", "agreeing", "quota", "slots_each"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
+        if self.moves not in STRATEGIES:
+            raise InputError(f"moves is {self.moves}; give one of {', '.join(STRATEGIES)}")
         for name in _TIMES:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds from 0 up")

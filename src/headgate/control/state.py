@@ -93,5 +93,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Steps that made things worse."""
     paused: bool = False
     proposal: int | None = None
+    bins_advised: tuple[int, ...] = ()
+    """Numbers of bins that were last advised, one a query."""
     warned: frozenset[str] = frozenset()
     """Warnings that stand: each is said once until it is over."""

@@ -20,6 +20,7 @@ from headgate.policies.pool_registry import pool_policy
 from headgate.runtime.entries import Entry, Seen
 from headgate.runtime.journal import Journal
 from headgate.spark.engine import SparkEngine
+from headgate.spark.moving import way_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +56,7 @@ def attach(
         raise InputError(f'mode is {mode!r}; give "act" or "advise"')
     least, most = executors
     chosen = Settings(objective=objective, least=least, most=most, mode=mode, **settings)
-    engine = SparkEngine(spark, query, must_act=mode == "act", warm=warm)
+    engine = SparkEngine(spark, query, must_act=mode == "act", warm=warm, way=way_of(chosen))
     return Scaler(
         engine,
         chosen,

@@ -56,6 +56,14 @@ class KeptState(msgspec.Struct, frozen=True):
     stores: int = 0
     """State stores over all partitions: one each, but four for a join (values and counts, left and right)."""
 
+    @property
+    def stored_bytes(self) -> int:
+        """What it takes up on disk where the store tells (RocksDB), else in memory.
+
+        What Spark calls its memory is, of RocksDB, that of caches and buffers, whatever the size of the state.
+        """
+        return self.provider.get("rocksdbSstFileSize") or self.bytes
+
 
 class Executor(msgspec.Struct, frozen=True, gc=False):
     """An executor that was there when the batch ended, and how many tasks it takes at a time."""
@@ -101,7 +109,7 @@ def _seconds(milliseconds: Ints) -> Floats:
     return seconds
 
 
-class MicroBatch(msgspec.Struct, frozen=True, eq=False):
+class MicroBatch(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """A batch that is over."""
 
     query: str

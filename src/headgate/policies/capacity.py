@@ -9,6 +9,8 @@ Where no number of executors is good enough, the answer is the number beyond whi
 that explains it is named. Source: DESIGN 5.2; for even work without fixed cost it is DS2 for shared slots.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from headgate.model.arrivals import Arrivals, arrivals, lately
@@ -16,9 +18,11 @@ from headgate.model.capacity import Capacity, Pool, Setting
 from headgate.model.keeping_up import Wish, least_pool, prospect
 from headgate.model.learned_capacity import capacity
 from headgate.model.limits import limits
+from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.model.profile import profile
 from headgate.policies.pool import Evidence, PoolAnswer
+from headgate.policies.rewrite_advice import rewrite_advice
 
 _REPLAYS, _POINTS = 5, 100
 """A controller asks often; it need not know the spread as well as `headgate inspect`."""
@@ -41,7 +45,7 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """The fewest executors that do, or the most that help."""
         del now
-        model = capacity(evidence.batches, replays=_REPLAYS, points=_POINTS)
+        model = _learned(evidence.batches)
         # Costs are learned from all batches there are; the rate is that of the last ones alone.
         recent = lately(evidence.batches)
         come = arrivals(recent, before=[one for one in evidence.batches if one.began < recent[0].began])
@@ -54,7 +58,14 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
         expected = prospect(model, come, Wish(come.rate, wish.freshness), Setting(pool=pool, spread_bins=True))
         interval = come.trigger or (expected.batch.value if expected.batch else 0.0)
         limit = None if least else limits(profile(evidence.batches), model)[0]
-        return memory, PoolAnswer(self.name, len(pool.slots), expected, come.rate * interval, limit)
+        advice = rewrite_advice(model, come, wish, evidence.batches, least)
+        return memory, PoolAnswer(self.name, len(pool.slots), expected, come.rate * interval, limit, rewrite=advice)
+
+
+@lru_cache(maxsize=2)
+def _learned(batches: tuple[MicroBatch, ...]) -> Capacity:
+    """The model of these very batches; a controller may ask twice, with a margin the second time."""
+    return capacity(batches, replays=_REPLAYS, points=_POINTS)
 
 
 def wanted(objective: Objective, come: Arrivals) -> Wish:

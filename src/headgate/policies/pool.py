@@ -13,6 +13,7 @@ from headgate.model.keeping_up import Prospect
 from headgate.model.limits import Finding
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.model.objective import Objective
+from headgate.policies.rewrite_advice import RewriteAdvice
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
@@ -39,6 +40,8 @@ class PoolAnswer(msgspec.Struct, frozen=True):
     """What holds the query back, where executors are not the remedy."""
     need: float | None = None
     """The fractional need behind the answer, where there is one."""
+    rewrite: RewriteAdvice | None = None
+    """Another number of bins of state, where that is worth a pause."""
 
 
 @runtime_checkable

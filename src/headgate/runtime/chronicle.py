@@ -118,7 +118,7 @@ class _Writer:
                     self.lines[-1] = replace(self.lines[-1], plan=action.plan)  # executors were lost: this is the plan
                 what = f"to be done: have {executors(action.executors)}"
             case SpreadBins():
-                what = f"to be done: spread the state of {action.query}"
+                what = f"to be done: {'move' if action.to else 'spread'} the state of {action.query}"
             case Restart():
                 what = f"to be done: restart with {action.layout}"
         return Line(entry.at, "intent", what, action.plan, routine=True)

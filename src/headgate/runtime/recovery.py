@@ -3,7 +3,7 @@
 from functools import reduce
 from typing import NamedTuple
 
-from headgate.control.actions import Layout, Restart, SetExecutors
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
 from headgate.control.said import Arrived, Failed, Planned, Short, Undone
 from headgate.runtime.entries import Began, Cluster, Ended, Intent, Spoke, Told
 from headgate.runtime.journal import Journal
@@ -47,6 +47,8 @@ def recovered(journal: Journal) -> Recovered | None:  # noqa: PLR0912 - one bran
                 plans, desired = max(plans, action.plan), action.executors
                 if action.plan > over:
                     before, under_way = observed, action.plan
+            case Intent(action=SpreadBins() as action):
+                plans = max(plans, action.plan)
             case Intent(action=Restart() as action):
                 plans = max(plans, action.plan)
                 layouts[action.plan] = action.layout

@@ -12,6 +12,7 @@ from headgate.ports import Done
 from headgate.spark.hands import Hands
 from headgate.spark.internals.executors import why_executors_are_fixed
 from headgate.spark.internals.queries import trigger_seconds
+from headgate.spark.moving import Way
 from headgate.spark.probe import Probe
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class SparkEngine:
     """All queries of a session, or one; from `start` to `stop`.
 
     Where executors cannot be changed it is refused, unless `must_act` is off: then it only looks, and asking it to do
-    something is an error. `restart` is called with what asks for a restart; who has started the job knows how.
+    something is an error. `way` is how bins of state follow when executors come and go. `restart` is called with what
+    asks for a restart; who has started the job knows how.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class SparkEngine:
         *,
         must_act: bool = True,
         warm: bool = True,
+        way: Way = Way(),  # noqa: B008 - a value
         restart: Callable[[Restart], object] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -41,7 +44,7 @@ class SparkEngine:
             raise InputError(self._fixed)
         self._spark, self._query, self._clock = spark, None if query is None else str(query.id), clock
         self._probe = Probe(spark, query)
-        self._hands = Hands(spark, self._running, warm=warm, clock=clock) if self._fixed is None else None
+        self._hands = Hands(spark, self._running, warm=warm, way=way, clock=clock) if self._fixed is None else None
         self._restart = restart
         self._triggers: dict[str, float | None] = {}
         self._last: MicroBatch | None = None

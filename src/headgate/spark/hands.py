@@ -20,10 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.actions import Action, SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
+from headgate.model.bins import homes
 from headgate.model.errors import HeadgateError, one_line
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
-from headgate.spark.bins import evenly, homes, place
+from headgate.spark.bins import place
 from headgate.spark.internals.executors import (
     ExecutorList,
     decommission_executors,
@@ -31,15 +32,17 @@ from headgate.spark.internals.executors import (
     leaves_gracefully,
     request_executors,
 )
+from headgate.spark.internals.queries import trigger_seconds
 from headgate.spark.internals.state_stores import keep_tasks_at_home, wait_as_before
+from headgate.spark.moving import Moving, Query, Way
 from headgate.spark.warming import warm_executors
 
 _GLANCE = 0.2
 _IDLE_GLANCE = 1.0
 _AT_HOME = "60s"
 """So long a task waits for the executor that holds its state, once bins are placed by us."""
-_TRIES = 5
-"""Batches after which a bin that does not move is given up."""
+_RECENT = 5
+"""Batches that tell what a bin costs."""
 
 
 class Patience(NamedTuple):
@@ -65,13 +68,17 @@ class Hands:
         running: Callable[[], Sequence[StreamingQuery]],
         *,
         warm: bool = True,
+        way: Way = Way(),  # noqa: B008 - a value
         patience: Patience = Patience(),  # noqa: B008 - a value
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._spark, self._running, self._warm, self._patience, self._clock = spark, running, warm, patience, clock
-        self._todo: queue.SimpleQueue[Action | None] = queue.SimpleQueue()
-        self._newest: Action | None = None
-        """The last action that was asked for."""
+        self._moving = Moving(way)
+        self._todo: queue.SimpleQueue[tuple[int, Action] | None] = queue.SimpleQueue()
+        self._wishes = 0
+        """How often a number of executors was asked for; whatever came before the last one is out of date."""
+        self._of_wish = 0
+        """The one that the action under way belongs to."""
         self._under_way = False
         self._happened: deque[Done | ActionFailed] = deque()
         self._there = ExecutorList(spark)
@@ -79,7 +86,8 @@ class Hands:
         self._leaving: set[str] = set()
         """Asked to leave and still there: they take no work, but nobody may say that they are gone."""
         self._glanced: tuple[float, tuple[Executor, ...]] = (0.0, ())
-        self._last: dict[str, MicroBatch] = {}
+        self._recent: dict[str, deque[MicroBatch]] = {}
+        """Query -> its last batches."""
         self._ended: Counter[str] = Counter()
         """Query -> batches that came to their end."""
         self._changed = threading.Condition()
@@ -111,9 +119,8 @@ class Hands:
 
     def carry_out(self, action: Action) -> None:
         """Put it in the queue. Executors asked for anew end the waiting for those asked for before."""
-        if isinstance(action, SetExecutors):
-            self._newest = action
-        self._todo.put(action)
+        self._wishes += isinstance(action, SetExecutors)
+        self._todo.put((self._wishes, action))
         with self._changed:
             self._changed.notify_all()
 
@@ -127,7 +134,7 @@ class Hands:
     def saw(self, batch: MicroBatch) -> None:
         """A batch is over: a boundary, and where tasks really ran."""
         with self._changed:
-            self._last[batch.query] = batch
+            self._recent.setdefault(batch.query, deque(maxlen=_RECENT)).append(batch)
             self._ended[batch.query] += 1
             self._changed.notify_all()
 
@@ -150,12 +157,13 @@ class Hands:
     def _work(self) -> None:
         while not self._stopping.is_set():
             try:
-                action = self._todo.get(timeout=_IDLE_GLANCE)
+                asked = self._todo.get(timeout=_IDLE_GLANCE)
             except queue.Empty:
                 self._welcome_strangers()
                 continue
-            if action is None:
+            if asked is None:
                 continue
+            self._of_wish, action = asked
             self._under_way = True
             try:
                 if isinstance(action, SetExecutors):
@@ -181,9 +189,13 @@ class Hands:
     def _tell(self, plan: int, what: str) -> None:
         self._happened.append(Done(self._clock(), plan, what))
 
-    def _still(self, action: Action) -> None:
-        """Go on only while this is what is wanted."""
-        if self._stopping.is_set() or (isinstance(action, SetExecutors) and self._newest is not action):
+    @property
+    def _superseded(self) -> bool:
+        return self._stopping.is_set() or self._of_wish != self._wishes
+
+    def _still(self) -> None:
+        """Go on only while what is under way is what is wanted."""
+        if self._superseded:
             raise _Superseded
 
     def _set_executors(self, action: SetExecutors) -> None:
@@ -194,12 +206,12 @@ class Hands:
             self._grow(action)
 
     def _grow(self, action: SetExecutors) -> None:
-        self._still(action)
+        self._still()
         began = time.monotonic()
         request_executors(self._spark, action.executors)
         self._tell(action.plan, f"asked the cluster for {action.executors} executors in all")
         while len(self._look()) < action.executors:
-            self._still(action)
+            self._still()
             if time.monotonic() - began > self._patience.joining:
                 return  # the controller has said by now that the cluster is short of executors
             if not self._welcome(action.plan, time.monotonic() - began):
@@ -232,7 +244,7 @@ class Hands:
         names = ", ".join(one.id for one in leaving)
         for query in self._running():
             self._settle(action, query, staying)
-        self._boundary(action)
+        self._boundary()
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}
         self._leaving |= ids
@@ -248,14 +260,16 @@ class Hands:
             if time.monotonic() - began > self._patience.leaving:
                 self._leaving -= ids
                 raise HeadgateError(f"executor {names} did not leave within {self._patience.leaving:.0f} s")
-            self._still(action)
+            self._still()
             self._stopping.wait(_GLANCE)
         self._leaving -= ids
         self._look()
 
     def _cheapest_to_lose(self, there: Sequence[Executor], count: int) -> list[Executor]:
         """Those that hold fewest bins; of equals the newest."""
-        holding = Counter(home for batch in self._last.values() for home in homes(batch).values())
+        with self._changed:
+            last = [batches[-1] for batches in self._recent.values()]
+        holding = Counter(home for batch in last for home in homes(batch).values())
         ordered = sorted(enumerate(there), key=lambda one: (holding[one[1].id], -one[0]))
         return [executor for _, executor in ordered[:count]]
 
@@ -266,51 +280,45 @@ class Hands:
                 self._settle(action, query, [one for one in self._look() if one.id in active])
 
     def _settle(self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]) -> None:
-        """Put the bins of a query evenly on these executors, and see that they went there."""
-        id, moved, target = str(query.id), 0, dict[int, str]()
-        for _ in range(_TRIES):
-            batch = self._last.get(id)
-            if batch is None or not batch.stateful or not executors:
-                return
-            now = homes(batch)
-            target = target or evenly(now, executors)
-            moves = {number: home for number, home in target.items() if now.get(number) != home}
-            if not moves:
-                if moved:
-                    self._tell(action.plan, f"{moved} bins of {batch.name} are where they should be")
-                return
-            moved = moved or len(moves)
-            self._place(query, moves, executors)
-            # One batch may have begun before the bins were placed: only the one after it shows them for certain.
-            for _ in range(2):
-                if not self._boundary(action, id):
-                    self._tell(
-                        action.plan, f"{len(moves)} bins of {batch.name} are told to move; no batch has shown it"
-                    )
-                    return
-                if all(homes(self._last[id]).get(number) == home for number, home in moves.items()):
-                    break
-        still = [number for number, home in homes(self._last[id]).items() if target.get(number) != home]
-        if still:
-            self._tell(action.plan, f"{len(still)} bins of {query.name or id} did not move")
+        """Put the bins of a query on these executors, and see that they went there."""
+        id = str(query.id)
+        last = self._recent.get(id)
+        if not last:
+            return  # no batch yet, so no state that anyone could place
+        of = Query(
+            last[-1].name or id,
+            trigger_seconds(query),
+            lambda: tuple(last),
+            lambda moved: self._place(query, moved, executors),
+            lambda: self._boundary(id),
+            lambda: frozenset(one.id for one in self._there.active()),
+        )
+        by_hand = action if isinstance(action, SpreadBins) else SpreadBins(action.plan, id)
+        unknown = set(by_hand.to.values()) - {one.id for one in executors}
+        if unknown:
+            raise HeadgateError(f"there is no executor {', '.join(sorted(unknown))} to move bins to")
+        strange = sorted(set(by_hand.to) - homes(last[-1]).keys())
+        if strange:
+            raise HeadgateError(
+                f"there is no bin {', '.join(map(str, strange))} of {of.name}; it has {len(homes(last[-1]))}"
+            )
+        for said in self._moving.settle(of, executors, by_hand.strategy, by_hand.to):
+            self._tell(action.plan, said)
 
     def _place(self, query: StreamingQuery, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
         if not self._placed:
             self._waited_before, self._placed = keep_tasks_at_home(self._spark, _AT_HOME), True
         place(self._spark, query, moves, executors)
 
-    def _boundary(self, action: Action, query: str | None = None) -> bool:
+    def _boundary(self, query: str | None = None) -> bool:
         """Until a batch is over, of this query or any; False where nothing runs for as long as patience lasts."""
 
         def ended() -> int:
             return self._ended[query] if query is not None else self._ended.total()
 
-        def superseded() -> bool:
-            return self._stopping.is_set() or (isinstance(action, SetExecutors) and self._newest is not action)
-
         with self._changed:
             now = ended()
-            self._changed.wait_for(lambda: ended() > now or superseded(), self._patience.boundary)
+            self._changed.wait_for(lambda: ended() > now or self._superseded, self._patience.boundary)
             over = ended() > now
-        self._still(action)
+        self._still()
         return over

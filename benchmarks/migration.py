@@ -1,0 +1,303 @@
+"""What moving state does to the batches of a running query, by strategy; beside it a restart, and Spark left alone.
+
+A maximum by key over rows of about a kilobyte: so many keys that the state has the size asked for, in 16 bins. It is
+filled first; then every batch updates a few keys of each bin, and its output waits, so that a batch takes about 2 s
+with the state on two executors of one slot. Four executors are there and warm all the time; what migrates is the state:
+from two of them to all four, and back.
+
+For each strategy: the longest batch from the first step until all bins are where they should be, less a normal one
+(the median of those before); batches and seconds that took; bins moved, beside the fewest that had to; bytes loaded.
+Beside them, in the same run:
+
+* one bin by itself, several times: what loading it adds to a batch. `fluid` should add no more than 1.3 times that;
+* stop and restart: the query is drained and started again with all bins to be loaded; what that adds to a batch is the
+  time without results, less a normal batch;
+* Spark left alone: two executors, two more join, the scheduler's own patience (3 s), no placement: the time of the
+  stage with state before and after.
+
+    make bench-migration            (or: python benchmarks/migration.py --megabytes 200)
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from headgate.control.actions import SetExecutors, SpreadBins
+from headgate.control.events import ActionFailed
+from headgate.model.bins import homes, weighed
+from headgate.model.microbatch import Executor, MicroBatch
+from headgate.model.migration import STRATEGIES, Strategy
+from headgate.model.placement import Bin, placement
+from headgate.spark.engine import SparkEngine
+from headgate.spark.internals.queries import end_after_this_batch
+from headgate.spark.local_cluster import LocalCluster
+from headgate.spark.state_store_settings import ROCKSDB
+from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.sentences import SentencesSource
+from headgate.workloads.throttle import throttle
+
+BINS = 16
+FEW, MANY = 2, 4
+ROW = 1000
+"""Bytes of a value."""
+FILLING = 50_000
+"""Rows of a batch while the state is filled."""
+UPDATED = 40
+"""Keys of each bin that a batch changes."""
+WAIT = 0.0055
+"""Seconds for each of them: 8 bins of 40 on one slot are 1.8 s."""
+NORMAL = 6
+"""Batches that tell what is normal."""
+SINGLE = 3
+"""Bins that are moved by themselves."""
+
+
+class Bench:
+    """A query with state of some size, and an engine to move it."""
+
+    def __init__(self, spark: SparkSession, megabytes: int) -> None:
+        self.spark, self.keys = spark, megabytes * 1000
+        self.folder = tempfile.mkdtemp()
+        self.batches: list[MicroBatch] = []
+        self.told: list[str] = []
+        self.start()
+
+    def start(self) -> None:
+        """The query, under way; again, too."""
+        rows = (
+            self.spark.readStream.format("sentences").option("load", load_to_text(Constant(1e7)))
+            .option("rows_per_batch", str(FILLING)).option("partitions", str(MANY)).option("words", "1").load()
+        )  # fmt: skip
+        # First every key once, in order; from then on a few keys over and over.
+        few = UPDATED * BINS
+        key = f.when(f.col("number") < self.keys, f.col("number")).otherwise(f.col("number") % few)
+        kept = rows.select(key.alias("key"), f.rpad(f.col("sentence"), ROW, "x").alias("value"))
+        largest = kept.groupBy("key").agg(f.max("value").alias("value"))
+        slow = largest.where(f.col("key") < few).select("key").mapInArrow(throttle(WAIT), "key bigint")
+        writer = slow.writeStream.outputMode("update").format("noop").queryName("migrating")
+        self.query = writer.option("checkpointLocation", self.folder).start()
+        self.engine = SparkEngine(self.spark, self.query).start()
+
+    def stop(self) -> None:
+        """End it."""
+        self.engine.stop()
+        self.query.stop()
+
+    def look(self) -> None:
+        """Take in what there is."""
+        self.batches += [seen.batch for seen in self.engine.seen(0.2)]
+        for told in self.engine.happened():
+            if isinstance(told, ActionFailed):
+                raise SystemExit(f"failed: {told.why}")
+            self.told.append(told.what)
+        if not self.query.isActive:
+            raise SystemExit(f"the query ended: {self.query.exception()}")
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for it."""
+        while not holds():
+            self.look()
+
+    def more(self, batches: int) -> list[MicroBatch]:
+        """So many further batches."""
+        before = len(self.batches)
+        self.until(lambda: len(self.batches) >= before + batches)
+        return self.batches[before:]
+
+    def fill(self) -> None:
+        """Until every key is there and batches are small."""
+        self.until(lambda: bool(self.batches) and (self.batches[-1].number + 1) * FILLING >= self.keys)
+        self.more(2)
+
+    def normal(self) -> float:
+        """Seconds of a batch, median of some."""
+        return statistics.median(batch.duration / 1000 for batch in self.more(NORMAL))
+
+    def moved(self, strategy: Strategy, to: dict[int, str]) -> list[MicroBatch]:
+        """Move these; the batches from the first step until all are there."""
+        before, told = len(self.batches), len(self.told)
+        self.engine.carry_out(SpreadBins(1, str(self.query.id), strategy, to))
+        self.until(lambda: any("bins of" in one for one in self.told[told:]))
+        if any("did not move" in one for one in self.told[told:]):
+            raise SystemExit(f"bins did not move: {self.told[told:]}")
+        return self.batches[before:]
+
+
+class Migrated(NamedTuple):
+    """What a migration did."""
+
+    strategy: str
+    adds: float
+    """Seconds, to the longest batch."""
+    batches: int
+    seconds: float
+    bins: int
+    least: int
+    bytes: float
+
+
+def even(bench: Bench, executors: list[Executor]) -> dict[int, str]:
+    """Where bins should be on these, by count, with as few moves as that takes."""
+    now = homes(bench.batches[-1])
+    return placement([Bin(number) for number in now], now, executors)
+
+
+def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migrated:
+    """To these executors, from wherever it is."""
+    normal, now = bench.normal(), homes(bench.batches[-1])
+    target = {number: home for number, home in even(bench, executors).items() if now[number] != home}
+    seen = bench.moved(strategy, target)
+    went = homes(bench.batches[-1])
+    moved = sum(now[number] != went[number] for number in now)
+    size = weighed(bench.batches[-2:])[0].bytes
+    seconds = sum(batch.duration for batch in seen) / 1000
+    return Migrated(
+        strategy,
+        max(batch.duration for batch in seen) / 1000 - normal,
+        len(seen), seconds, moved, len(target), moved * size,
+    )  # fmt: skip
+
+
+def one_by_itself(bench: Bench, executors: list[Executor]) -> float:
+    """What loading one bin adds to a batch, median of some."""
+    added = []
+    for number in range(SINGLE):
+        normal, now = bench.normal(), homes(bench.batches[-1])
+        other = next(one.id for one in executors if one.id != now[number])
+        seen = bench.moved("fluid", {number: other})
+        added.append(max(batch.duration for batch in seen) / 1000 - normal)
+        bench.moved("fluid", {number: now[number]})
+    return statistics.median(added)
+
+
+def restarted(bench: Bench) -> float:
+    """Seconds that a restart adds to a batch: from the last results before it to the first after it."""
+    normal = bench.normal()
+    end_after_this_batch(bench.spark, bench.query)
+    bench.query.awaitTermination()
+    last = bench.query.lastProgress
+    ended = datetime.fromisoformat(last.timestamp).timestamp() + last.durationMs["triggerExecution"] / 1000
+    bench.engine.stop()
+    before = len(bench.batches)
+    bench.start()
+    bench.more(1)
+    first = bench.batches[before]
+    return (first.began + first.duration) / 1000 - ended - normal
+
+
+def show(one: Migrated) -> None:
+    """A line."""
+    print(
+        f"  {one.strategy:14} adds {one.adds:5.2f} s to the longest batch; {one.batches:3} batches, "
+        f"{one.seconds:5.1f} s; {one.bins} bins moved (least {one.least}), {one.bytes / 1e6:,.0f} MB loaded",
+        flush=True,
+    )
+
+
+def strategies(spark: SparkSession, megabytes: int, rounds: int) -> None:
+    """All of them on state of one size, growing and shrinking."""
+    bench = Bench(spark, megabytes)
+    bench.fill()
+    executors = list(bench.engine.executors())[:MANY]
+    few = executors[:FEW]
+    bench.moved("sudden", even(bench, few))
+    bench.more(4)
+    kept = sum(one.bytes for one in bench.batches[-1].state) / 1e6
+    print(
+        f"{megabytes} MB of values, {kept:,.0f} MB of state in {BINS} bins; a normal batch on {FEW} executors ", end=""
+    )
+    print(f"{bench.normal():.2f} s", flush=True)
+    single = one_by_itself(bench, executors)
+    print(f"  one bin by itself adds {single:.2f} s")
+    adds: dict[str, list[float]] = {strategy: [] for strategy in STRATEGIES}
+    took: dict[str, list[int]] = {strategy: [] for strategy in STRATEGIES}
+    for _ in range(rounds):
+        for strategy in STRATEGIES:
+            for target in (executors, few):
+                one = migrate(bench, strategy, target)
+                show(one)
+                adds[strategy].append(one.adds)
+                took[strategy].append(one.batches)
+            bench.moved("sudden", even(bench, few))  # what hottest-first may have left
+    print(f"  stop and restart adds {restarted(bench):.2f} s to a batch")
+    bench.stop()
+    middle = {strategy: statistics.median(adds[strategy]) for strategy in STRATEGIES}
+    fluid, sudden, batched = middle["fluid"], middle["sudden"], middle["batched"]
+    verdict(f"fluid adds {fluid:.2f} s, at most 1.3 x {single:.2f} s", fluid <= 1.3 * single)
+    verdict(f"and at most half of what sudden adds, {sudden:.2f} s", fluid <= 0.5 * sudden)
+    verdict(f"batched, {batched:.2f} s, in between", fluid <= batched + 0.1 and batched <= sudden + 0.1)
+    verdict("with fewer batches than fluid", sum(took["batched"]) < sum(took["fluid"]))
+
+
+def verdict(what: str, held: bool) -> None:
+    """A line."""
+    print(f"  {what}: {'met' if held else 'MISSED'}", flush=True)
+
+
+def stateful_stage(batches: list[MicroBatch]) -> float:
+    """Seconds of the stage with state, median."""
+    lasted = []
+    for batch in batches:
+        mine = [batch.dataflow.index[name] for name in batch.stateful]
+        rows = np.isin(batch.tasks.operator, mine)
+        lasted.append(float(batch.tasks.finished[rows].max() - batch.tasks.launched[rows].min()) / 1000)
+    return statistics.median(lasted)
+
+
+def left_alone(cluster: LocalCluster, megabytes: int) -> None:
+    """Two executors join, and nobody places anything; then somebody does."""
+    spark = session(cluster, FEW)
+    bench = Bench(spark, megabytes)
+    bench.fill()
+    before = stateful_stage(bench.more(NORMAL))
+    bench.engine.carry_out(SetExecutors(1, MANY))
+    bench.until(lambda: len(bench.engine.executors()) == MANY)
+    alone = stateful_stage(bench.more(2 * NORMAL)[NORMAL:])
+    bench.moved("sudden", even(bench, list(bench.engine.executors())))
+    placed = stateful_stage(bench.more(NORMAL))
+    print(
+        f"  Spark left alone: the stage with state took {before:.2f} s on {FEW} executors, {alone:.2f} s on {MANY} "
+        f"({before / alone:.2f} times as fast); with bins placed {placed:.2f} s ({before / placed:.2f} times)"
+    )
+    bench.stop()
+    spark.stop()
+
+
+def session(cluster: LocalCluster, executors: int) -> SparkSession:
+    """A new application."""
+    conf = {"spark.sql.shuffle.partitions": str(BINS), **ROCKSDB, "spark.ui.enabled": "false"}
+    spark = cluster.session("migration", executors=executors, memory="1g", most=MANY, conf=conf)
+    spark.sparkContext.setLogLevel("OFF")
+    spark.dataSource.register(SentencesSource)
+    return spark
+
+
+def main() -> None:
+    """All of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", default="200,1000", help="sizes of the state")
+    parser.add_argument("--rounds", type=int, default=1, help="of each strategy, growing and shrinking")
+    parser.add_argument("--no-comparison", action="store_true", help="without Spark left alone")
+    given = parser.parse_args()
+    for megabytes in map(int, given.megabytes.split(",")):
+        with LocalCluster(workers=1, slots=MANY, memory="8g", late=True) as cluster:
+            began = time.monotonic()
+            spark = session(cluster, MANY)
+            strategies(spark, megabytes, given.rounds)
+            spark.stop()
+            print(f"  ({time.monotonic() - began:.0f} s)")
+        if not given.no_comparison:
+            with LocalCluster(workers=1, slots=MANY, memory="8g", late=True) as cluster:
+                left_alone(cluster, megabytes)
+
+
+if __name__ == "__main__":
+    main()

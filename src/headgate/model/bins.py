@@ -1,0 +1,56 @@
+"""The bins of a query as its batches show them: where they live, what they cost, how large they are.
+
+A bin is one partition of a query's state: all stores of all its stateful operators with that number. Where it lives is
+where its task ran.
+"""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+import numpy as np
+
+from headgate.model.microbatch import MicroBatch
+from headgate.model.once import once_a_batch
+from headgate.model.placement import Bin
+
+_ALIKE = 1.5
+"""The slowest bin takes so many times as long as the middle one before that means anything."""
+
+
+@once_a_batch
+def homes(batch: MicroBatch) -> Mapping[int, str]:
+    """Bin -> the executor its task ran on in this batch."""
+    found: dict[int, str] = {}
+    for name in batch.stateful:
+        for row in np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name]):
+            found[int(batch.tasks.partition[row])] = batch.tasks.executor[row]
+    return found
+
+
+def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
+    """The bins of a query, each with the time it takes in a batch and its part of the state, from its last batches.
+
+    Times that differ by no more than chance makes them differ count as one.
+    """
+    last = batches[-1]
+    seconds: dict[int, list[float]] = {}
+    for batch in batches:
+        for number, taken in task_seconds(batch).items():
+            seconds.setdefault(number, []).append(taken)
+    middle = {number: median(seconds[number]) for number in sorted(homes(last))}
+    usual = median(middle.values()) if middle else 0.0
+    if not usual or max(middle.values()) <= _ALIKE * usual:
+        middle = dict.fromkeys(middle, usual or 1.0)
+    size = sum(kept.stored_bytes for kept in last.state)
+    return [Bin(number, load, size // len(middle)) for number, load in middle.items()]
+
+
+def task_seconds(batch: MicroBatch) -> dict[int, float]:
+    """Bin -> time its tasks held a slot in this batch."""
+    found: dict[int, float] = {}
+    occupied = batch.tasks.occupied_seconds
+    for name in batch.stateful:
+        for row in np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name]):
+            number = int(batch.tasks.partition[row])
+            found[number] = found.get(number, 0.0) + float(occupied[row])
+    return found

@@ -1,0 +1,216 @@
+"""In which steps bins of state move, one step at each boundary between two batches; and what each step delays.
+
+A bin that has moved is loaded by its new executor in the batch after, before its task can begin: that batch takes
+longer. The strategies differ in how much of that they put into one batch:
+
+* `sudden`: all bins in one step. The shortest migration, the longest batch.
+* `fluid`: one bin a step. The shortest batches, the most of them.
+* `batched`: as many bins a step as fit into the delay that is allowed, no executor twice in a step (a matching, so that
+  no executor loads two bins in one batch, and none loses two).
+* `hottest-first`: a bin of the executor that holds the batch back, until none does any more: what gains most comes
+  first, and what need not move for that stays. Planned anew after every batch, from what the batch showed.
+
+`sudden`, `fluid` and `batched` are the strategies of Megaphone (VLDB'19), with batches in place of its times.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from headgate.model.microbatch import Executor
+from headgate.model.placement import Bin, Move, moves, placement
+
+Strategy: TypeAlias = Literal["sudden", "fluid", "batched", "hottest-first"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+_FAR_OFF = 20.0
+"""A measured load that differs by more than this many times was something else."""
+
+
+class LoadTime(msgspec.Struct, frozen=True):
+    """What loading a bin takes, in seconds.
+
+    >>> LoadTime(fixed=0.2, per_byte=1e-8, at_once=2).of([30_000_000, 10_000_000])
+    0.8
+    """
+
+    fixed: float = 0.3
+    per_byte: float = 1e-8
+    """A hundred megabytes a second."""
+    at_once: int = 2
+    """Loads that can go on side by side on the whole machine or its storage without slowing each other down."""
+
+    def of(self, sizes: Sequence[int]) -> float:
+        """Of bins that one slot loads, one after the other."""
+        return sum(self.fixed + self.per_byte * size for size in sizes)
+
+    def learned(self, seen: Sequence[tuple[int, float]]) -> "LoadTime":
+        """The same in the proportion that loads (bytes, seconds) really took, by the middle one of them.
+
+        >>> LoadTime(fixed=0.5, per_byte=1e-8).learned([(50_000_000, 2.0), (50_000_000, 2.2), (50_000_000, 1.9)])
+        LoadTime(fixed=1.0, per_byte=2e-08, at_once=2)
+        """
+        if not seen:
+            return self
+        times = median(seconds / self.of([size]) for size, seconds in seen)
+        times = min(max(times, 1 / _FAR_OFF), _FAR_OFF)
+        return LoadTime(self.fixed * times, self.per_byte * times, self.at_once)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Bins that move between the same two batches."""
+
+    moves: tuple[Move, ...]
+    delay: float
+    """Seconds by which the batch after it is longer, predicted."""
+
+    @property
+    def bytes(self) -> int:
+        """What is loaded."""
+        return sum(one.bin.bytes for one in self.moves)
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """All steps of a migration; none where nothing need move."""
+
+    strategy: Strategy
+    steps: tuple[Step, ...]
+
+    @property
+    def moved(self) -> int:
+        """Bins."""
+        return sum(len(step.moves) for step in self.steps)
+
+    @property
+    def bytes(self) -> int:
+        """What is loaded, over all steps."""
+        return sum(step.bytes for step in self.steps)
+
+    @property
+    def longest(self) -> float:
+        """The longest delay of any batch."""
+        return max((step.delay for step in self.steps), default=0.0)
+
+
+def migration(
+    bins: Sequence[Bin],
+    now: Mapping[int, str],
+    executors: Sequence[Executor],
+    strategy: Strategy,
+    loading: LoadTime = LoadTime(),  # noqa: B008 - a value
+    allowed: float = 0.0,
+    leaving: Sequence[Executor] = (),
+) -> Migration:
+    """The steps from the present placement to an even one on `executors`; those that are `leaving` still hold bins.
+
+    `allowed` is the delay that a batch of `batched` may have: what is left of the freshness that was promised. A step
+    has one bin at the least.
+    """
+    slots = {one.id: one.slots for one in (*executors, *leaving)}
+    todo = moves(bins, now, placement(bins, now, executors), slots)
+    staying = frozenset(one.id for one in executors)
+    groups = _groups(todo, bins, now, slots, staying, strategy, loading, allowed)
+    return Migration(strategy, tuple(Step(tuple(group), delay(group, slots, loading)) for group in groups))
+
+
+def next_step(
+    todo: Sequence[Move],
+    bins: Sequence[Bin],
+    now: Mapping[int, str],
+    slots: Mapping[str, int],
+    staying: frozenset[str],
+    strategy: Strategy,
+    loading: LoadTime,
+    allowed: float,
+) -> Step | None:
+    """The first step of what is left to do; None where nothing is, or nothing that would help."""
+    group = next(_groups(todo, bins, now, slots, staying, strategy, loading, allowed), None)
+    return None if group is None else Step(tuple(group), delay(group, slots, loading))
+
+
+def _groups(
+    todo: Sequence[Move],
+    bins: Sequence[Bin],
+    now: Mapping[int, str],
+    slots: Mapping[str, int],
+    staying: frozenset[str],
+    strategy: Strategy,
+    loading: LoadTime,
+    allowed: float,
+) -> Iterator[Sequence[Move]]:
+    if strategy == "sudden":
+        if todo:
+            yield todo
+        return
+    # Bins without a home have to be loaded in the next batch wherever they go; no strategy can spare them.
+    homeless = [one for one in todo if one.source is None]
+    rest = sorted((one for one in todo if one.source is not None), key=lambda one: (-one.bin.load, one.bin.number))
+    if homeless:
+        yield homeless
+    if strategy == "batched":
+        yield from _matchings(rest, slots, loading, allowed)
+    elif strategy == "fluid":
+        yield from ([one] for one in rest)
+    else:
+        home = {**now, **{one.bin.number: one.target for one in homeless}}
+        while (one := hottest(rest, bins, home, slots, staying)) is not None:
+            yield [one]
+            rest.remove(one)
+            home[one.bin.number] = one.target
+
+
+def _matchings(rest: list[Move], slots: Mapping[str, int], loading: LoadTime, allowed: float) -> Iterator[list[Move]]:
+    while rest:
+        step, busy, left = [rest[0]], {rest[0].source, rest[0].target}, list[Move]()
+        for one in rest[1:]:
+            fits = not busy & {one.source, one.target} and delay([*step, one], slots, loading) <= allowed
+            if fits:
+                step.append(one)
+                busy |= {one.source, one.target}
+            else:
+                left.append(one)
+        yield step
+        rest = left
+
+
+def delay(moved: Sequence[Move], slots: Mapping[str, int], loading: LoadTime) -> float:
+    """What moving these in one step adds to the batch after it.
+
+    An executor loads as many bins side by side as it has slots; all of them together no faster than the machine allows.
+
+    >>> move = Move(Bin(0, bytes=10_000_000), "a", "b")
+    >>> round(delay([move, move], {"b": 1}, LoadTime(0.3, 1e-8, at_once=4)), 3)
+    0.8
+    >>> round(delay([move, move], {"b": 2}, LoadTime(0.3, 1e-8, at_once=1)), 3)
+    0.8
+    """
+    at: dict[str, list[int]] = {}
+    for one in moved:
+        at.setdefault(one.target, []).append(one.bin.bytes)
+    if not at:
+        return 0.0
+    slowest = max(max(loading.of(sizes) / slots.get(id, 1), loading.of([max(sizes)])) for id, sizes in at.items())
+    return max(slowest, loading.of([one.bin.bytes for one in moved]) / loading.at_once)
+
+
+def hottest(
+    todo: Sequence[Move],
+    bins: Sequence[Bin],
+    now: Mapping[int, str],
+    slots: Mapping[str, int],
+    staying: frozenset[str],
+) -> Move | None:
+    """Of the moves that are left, the one that relieves the executor that holds the batch back.
+
+    None where that executor has nothing left to give: nothing else that moves would make the batch shorter. What is on
+    executors that do not stay has to move in any case.
+    """
+    load = dict.fromkeys(slots, 0.0)
+    for one in bins:
+        if now.get(one.number) in load:
+            load[now[one.number]] += one.load / max(1, slots[now[one.number]])
+    busiest = max(load, key=lambda id: load[id], default=None)
+    due = [one for one in todo if one.source not in staying]
+    giving = due or [one for one in todo if one.source == busiest]
+    return max(giving, key=lambda one: (one.bin.load, -one.bin.number), default=None)

@@ -1,0 +1,53 @@
+"""Where Headgate cannot act it says so in one line; and advises all the same. In processes of their own: a process has
+one driver, and here it is another kind of driver than that of all other tests."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, tempfile, time
+import headgate
+from headgate.model.errors import InputError
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+for setting in sys.argv[1:]:
+    builder = builder.config(*setting.split("="))
+spark = builder.getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "10").load()
+query = rows.writeStream.format("noop").option("checkpointLocation", tempfile.mkdtemp()).start()
+try:
+    headgate.attach(spark, query)
+    print("attached")
+except InputError as refused:
+    print(f"refused: {refused}")
+seen = []
+with headgate.attach(spark, query, mode="advise", watch=seen.append):
+    deadline = time.monotonic() + 60
+    while len(seen) < 5 and time.monotonic() < deadline:
+        time.sleep(0.1)
+print(f"advised after {len(seen) >= 5}")
+query.stop()
+spark.stop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ([], "refused: local[2] has no executors to add or remove"),
+        (["spark.dynamicAllocation.enabled=true"], "refused: spark.dynamicAllocation.enabled is on"),
+    ],
+)
+def test_without_executors_of_its_own_or_under_dynamic_allocation_it_refuses_to_act_and_advises(settings, why):
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *settings], capture_output=True, text=True, check=True, timeout=180
+    )
+    acting, advising = [line for line in ran.stdout.splitlines() if line.startswith(("refused", "a"))]
+    assert acting.startswith(why)
+    assert 'mode="advise"' in acting
+    assert advising == "advised after True"

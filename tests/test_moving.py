@@ -1,0 +1,140 @@
+"""Bins that move step by step: what is told, tried again and given up. The query behind the port is a script."""
+
+import pytest
+
+from headgate.model.bins import homes
+from headgate.model.microbatch import Executor
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+from headgate.spark.moving import Moving, Query, Way
+
+JOB = VirtualJob((VirtualOperator("count", 8, fixed=0.1, per_record=0.01, stateful=True),), trigger=10.0)
+
+
+class Scripted:
+    """A virtual query whose bins go where they are placed, unless they are said to be stuck."""
+
+    def __init__(self, executors=2, stuck=(), late=0, silent=False, rate=10):
+        self.spark = VirtualSpark(JOB, lambda at: rate * at, executors=executors)
+        self.spark.homes["count"] = ["0"] * 8
+        self.batches = [self.spark.run_batch() for _ in range(3)]
+        self.stuck, self.late, self.silent = set(stuck), late, silent
+        self.there = {one.id for one in self.spark.executors()}
+        self.placed = []
+
+    def place(self, moved):
+        self.placed.append(dict(moved))
+        if self.late:  # the batch under way does not know of it yet
+            self.late -= 1
+            self.batches.append(self.spark.run_batch())
+        for number, home in moved.items():
+            if number not in self.stuck:
+                self.spark.homes["count"][number] = home
+
+    def next_batch(self):
+        if not self.silent:
+            self.batches.append(self.spark.run_batch())
+        return not self.silent
+
+    def settle(self, strategy="fluid", to=None, way=Way(), trigger=10.0):  # noqa: B008
+        query = Query(
+            "counting",
+            trigger,
+            lambda: self.batches,
+            self.place,
+            self.next_batch,
+            lambda: frozenset(self.there),
+        )
+        return list(Moving(way).settle(query, self.spark.executors(), strategy, to))
+
+
+def test_fluid_moves_one_bin_after_the_other_until_both_executors_have_four():
+    script = Scripted()
+    said = script.settle("fluid")
+    assert [len(step) for step in script.placed] == [1] * 4
+    assert sorted(homes(script.batches[-1]).values()) == ["0"] * 4 + ["1"] * 4
+    assert said[0].startswith("bin 4 to executor 1: 1 of 1 there in batch 3, which took")
+    assert said[-1] == "4 bins of counting have moved: all are where they should be"
+
+
+def test_sudden_moves_all_of_them_in_one_step():
+    script = Scripted()
+    assert script.settle("sudden")[-1] == "4 bins of counting have moved: all are where they should be"
+    assert [len(step) for step in script.placed] == [4]
+
+
+def test_a_query_that_is_late_already_gets_all_of_them_at_once_unless_somebody_says_otherwise():
+    # 1,000 records/s of 10 ms each on one executor: every batch takes far longer than its interval.
+    script = Scripted(rate=1000)
+    script.settle(None)
+    assert [len(step) for step in script.placed] == [4]
+    told = Scripted(rate=1000)
+    told.settle("fluid")
+    assert [len(step) for step in told.placed] == [1] * 4
+
+
+def test_a_bin_that_stays_is_told_five_times_and_then_given_up():
+    script = Scripted(stuck={6})
+    said = script.settle("fluid")
+    assert sum(6 in step for step in script.placed) == 5
+    assert said[-1] == "1 bins of counting did not move: 6"
+
+
+def test_where_no_batch_comes_nothing_is_claimed():
+    script = Scripted(silent=True)
+    assert script.settle("sudden") == ["4 bins of counting are told to move; no batch has shown it"]
+
+
+def test_bins_go_where_they_are_told_and_the_others_stay():
+    script = Scripted()
+    script.settle("fluid", to={2: "1", 5: "1"})
+    assert [number for number, home in homes(script.batches[-1]).items() if home == "1"] == [2, 5]
+
+
+def test_what_is_there_already_is_said_to_be():
+    script = Scripted()
+    assert script.settle("fluid", to={2: "0"}) == ["0 bins of counting have moved: all are where they should be"]
+
+
+def test_an_executor_that_is_gone_ends_the_migration():
+    script = Scripted(executors=3)
+    script.there.discard("2")
+    (said,) = script.settle("fluid")
+    assert said == "executor 2 is gone; bins of counting stay where they are for now"
+    assert script.placed == []
+
+
+def test_executors_that_do_not_stay_are_emptied_whatever_the_strategy():
+    script = Scripted(executors=3)
+    script.spark.homes["count"] = ["0", "0", "0", "1", "1", "1", "2", "2"]
+    script.batches.append(script.spark.run_batch())
+    query = Query("counting", 10.0, lambda: script.batches, script.place, script.next_batch, lambda: frozenset("01"))
+    list(Moving(Way()).settle(query, script.spark.executors()[:2], "hottest-first"))
+    assert set(homes(script.batches[-1]).values()) == {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    ("way", "took", "trigger", "allowed"),
+    [
+        (Way(), 4.0, 10.0, 6.0),  # what is left of the interval
+        (Way(), 12.0, 10.0, 0.0),
+        (Way(), 4.0, None, 2.0),  # half a batch
+        (Way(freshness=20.0), 4.0, 10.0, 6.0),  # 20 less the interval and the batch
+        (Way(freshness=10.0), 4.0, None, 2.0),
+    ],
+)
+def test_what_a_batch_may_take_longer_is_what_is_left_of_what_was_promised(way, took, trigger, allowed):
+    assert Moving(way).allowed(took, trigger) == pytest.approx(allowed)
+
+
+def test_loading_is_learned_from_what_moved_once_for_each_bin():
+    script = Scripted(late=1)
+    moving = Moving(Way())
+    query = Query("counting", 10.0, lambda: script.batches, script.place, script.next_batch, lambda: frozenset("01"))
+    list(moving.settle(query, script.spark.executors(), "sudden"))
+    assert len(moving._loads) <= 4
+
+
+def test_executors_are_needed():
+    assert Scripted().settle("fluid", to=None) != []
+    query = Query("counting", 10.0, lambda: [], lambda _: None, lambda: True, lambda: frozenset("0"))
+    assert list(Moving(Way()).settle(query, [Executor("0", "h", 1)])) == []

@@ -1,0 +1,78 @@
+"""When another number of bins is worth the pause. Expected values by hand."""
+
+import msgspec
+import pytest
+
+from headgate.control.events import BatchSeen, ClusterSeen
+from headgate.control.reducer import step
+from headgate.control.said import OtherBins
+from headgate.control.settings import Settings
+from headgate.control.state import State
+from headgate.model.microbatch import KeptState
+from headgate.model.objective import KeepUp
+from headgate.policies.capacity import CapacityPolicy
+from headgate.policies.pool import Evidence
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+
+MB = 1_000_000
+
+
+def batches(bins, rate, rows=1_000_000, size=100 * MB, executors=2):
+    """A count that costs 0.1 s a bin and 4 ms a record, every 10 s; its load has varied, so that both are known."""
+    read = VirtualOperator("read", 4, fixed=0.001, per_record=0.0)
+    count = VirtualOperator("count", bins, fixed=0.1, per_record=0.004, feeders=(0,), stateful=True)
+    job = VirtualJob((read, count), trigger=10.0)
+    spark = VirtualSpark(job, lambda at: 0.3 * rate * min(at, 100.0) + rate * max(0.0, at - 100.0), executors=executors)
+    spark.spread_bins()
+    kept = KeptState(
+        "count", "stateStoreSave", rows, size, 0, 0, bins, 0, 0, 0, {"rocksdbSstFileSize": size}, stores=bins
+    )
+    return tuple(msgspec.structs.replace(spark.run_batch(), state=(kept,)) for _ in range(20))
+
+
+def advice(seen):
+    evidence = Evidence(seen, seen[-1].executors, 1, 10.0)
+    return CapacityPolicy().size(None, evidence, KeepUp(headroom=0.0), 0.0)[1].rewrite
+
+
+def test_where_no_number_of_executors_does_more_bins_may():
+    # 900 records/s: 36 s of work a batch. In 2 bins 18.1 s each, in 4 bins 9.1 s: four executors do, with a bin each.
+    found = advice(batches(bins=2, rate=900))
+    assert (found.now, found.bins, found.executors_now, found.executors_then, found.gain) == (2, 4, None, 4, None)
+    # By the figures for a rewrite: 1 s a store, 5 us a row, 10 ns a byte; read before and after, half of that each; and
+    # 10 s to drain and start.
+    assert found.pause == pytest.approx(10 + 2 * (1 + 5 + 1))
+    assert "no number of executors meets the objective now; the rewrite pauses the query for about 24 s" in str(found)
+
+
+def test_bins_that_let_an_executor_less_do_are_worth_a_short_pause():
+    # 600 records/s: 24 s of work. 4 bins of 6.1 s: two on one executor are too long, so 4 executors. 8 bins of 3.1 s:
+    # three on one are 9.3 s, so 3 executors do.
+    found = advice(batches(bins=4, rate=600, executors=4))
+    assert (found.bins, found.executors_now, found.executors_then) == (8, 4, 3)
+    assert found.gain == pytest.approx(24.0)
+
+
+def test_a_pause_that_costs_more_than_it_gains_is_not_advised():
+    # 5 TB take 100,000 s to rewrite, reading included: more than the day in which an executor would be saved.
+    assert advice(batches(bins=4, rate=600, executors=4, size=5_000_000 * MB)) is None
+
+
+def test_state_that_cannot_be_rewritten_is_not_advised_about():
+    seen = batches(bins=2, rate=900)
+    in_memory = [msgspec.structs.replace(one, provider={}) for one in seen[-1].state]
+    assert advice((*seen[:-1], msgspec.structs.replace(seen[-1], state=tuple(in_memory)))) is None
+
+
+def test_with_bins_enough_nothing_is_advised():
+    assert advice(batches(bins=32, rate=600, executors=4)) is None
+
+
+def test_the_controller_says_it_once():
+    state, said = State(), []
+    for batch in batches(bins=2, rate=900):
+        at = batch.began / 1000 + 10
+        for event in (ClusterSeen(at, batch.executors), BatchSeen(at, batch, 10.0)):
+            state, _, words = step(state, event, Settings(objective=KeepUp(headroom=0.0), most=2), CapacityPolicy())
+            said += words
+    assert len([one for one in said if isinstance(one, OtherBins) and one.advice.bins == 4]) == 1
