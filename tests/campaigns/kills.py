@@ -31,6 +31,8 @@ import numpy as np
 
 from headgate.control.actions import Restart, SetExecutors, SpreadBins
 from headgate.control.said import Arrived
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
 from headgate.model.errors import InputError
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke
 from headgate.runtime.journal import Journal
@@ -38,6 +40,8 @@ from headgate.workloads.sentences import Text
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
 PATIENCE = 150.0
+BINS = 4
+"""And partitions of the exchange `parse`, at first."""
 JOB = """
 name = "kills"
 build = "{build}:build"
@@ -67,7 +71,7 @@ class Case(NamedTuple):
     """What is told, and at which step what is killed."""
 
     told: str
-    """For `headgate tell`; a restart gets another number of partitions each time."""
+    """For `headgate tell`; a restart gets another number of partitions or bins each time."""
     step: Step
     begins: int = 1
     """Executors before."""
@@ -112,6 +116,11 @@ def restart(step: Step) -> Case:
     return Case("restart parse={partitions}", step, wanted=1)
 
 
+def rewrite(step: Step) -> Case:
+    """The state gets another number of bins."""
+    return Case("restart state={bins}", step, wanted=1)
+
+
 CASES = {
     "grow-intent": grow(intent(SetExecutors)),
     "grow-asked": grow(carried("asked the cluster")),
@@ -126,6 +135,10 @@ CASES = {
     "restart-intent": restart(intent(Restart)),
     "restart-drained": restart(carried("drained")),
     "restart-started": restart(carried("started again")),
+    "rewrite-intent": rewrite(intent(Restart)),
+    "rewrite-drained": rewrite(carried("drained")),
+    "rewrite-begun": rewrite(carried("s to rewrite$")),
+    "rewrite-done": rewrite(carried("state rewritten")),
     "executor-registered": grow(carried("registered"), executor=True),
     "executor-spreading": grow(intent(SpreadBins), executor=True),
     "executor-leaving": shrink(intent(SetExecutors), executor=True),
@@ -261,7 +274,7 @@ class Round:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "job.toml").write_text(JOB.format(build=EXAMPLES / "word_count.py"))
-        self.partitions = 4
+        self.partitions, self.bins = BINS, BINS
         self.begun = 1
         self.running = Running(folder)
 
@@ -276,7 +289,8 @@ class Round:
         finally:
             if self.running.process.poll() is None:
                 self.running.kill()
-        return check(self.folder, self.begun, wanted, self.partitions)
+            self.running.log.close()
+        return check(self.folder, self.begun, wanted, max(self.partitions, self.bins), self.bins)
 
     def kill(self, case: Case) -> None:
         """Tell, wait for the step, kill; wait until all is as it was wanted and goes on."""
@@ -286,9 +300,10 @@ class Round:
             tell(folder, f"scale {case.begins}")
             wait_for(folder, there_are(case.begins), before, f"{case.begins} executors", self.running)
             wait_for_batches(folder, batches_written(folder) + 3, self.running)
-        self.partitions += case.told.startswith("restart")
+        self.partitions += "{partitions}" in case.told
+        self.bins += "{bins}" in case.told
         before = last_number(folder)
-        tell(folder, case.told.format(partitions=self.partitions))
+        tell(folder, case.told.format(partitions=self.partitions, bins=self.bins))
         at = wait_for(folder, case.step, before, "the step", self.running)
         if case.executor:
             os.kill(max(self.running.executors().items())[1], signal.SIGKILL)
@@ -320,7 +335,7 @@ def partitions_now(folder: Path) -> int:
     return max(operator.instances for operator in last.dataflow.operators)
 
 
-def check(folder: Path, begun: int, wanted: int, partitions: int) -> str:
+def check(folder: Path, begun: int, wanted: int, partitions: int, bins: int) -> str:
     """Counts against the generator's truth, and the journal against what was done."""
     sentences = committed(folder)
     text = Text(words=10, vocabulary=1000, keys=64, hot=0.0)
@@ -334,8 +349,9 @@ def check(folder: Path, begun: int, wanted: int, partitions: int) -> str:
         wrong = sum(counts.get(word, 0) != number for word, number in truth.items())
         raise KillError(f"{wrong} of {len(truth)} counts are wrong over {sentences} sentences")
     numbers = [int(path.stem) for path in files]
-    if numbers != list(range(len(numbers))):
-        raise KillError(f"batches are missing: {sorted(set(range(max(numbers))) - set(numbers))}")
+    missing = sorted(set(range(max(numbers))) - set(numbers))
+    if len(missing) != bins - BINS:  # a rewrite is a batch of its own, without output
+        raise KillError(f"batches {missing} are missing, and there were {bins - BINS} rewrites")
     written = [entry for _, entry in entries(folder)]
     began = sum(isinstance(one, Began) for one in written)
     ended = sum(isinstance(one, Ended) for one in written)
@@ -343,6 +359,9 @@ def check(folder: Path, begun: int, wanted: int, partitions: int) -> str:
         raise KillError(f"the journal tells of {began} beginnings and {ended} ends, there were {begun} and 1")
     if executors_now(folder) != wanted:
         raise KillError(f"the journal ends with {executors_now(folder)} executors, {wanted} were there")
+    there = read_state(LocalFolders(str(folder / "checkpoint"))).partitions
+    if there != bins:
+        raise KillError(f"the state is in {there} bins, {bins} were asked for last")
     if partitions_now(folder) != partitions:
         raise KillError(f"the job runs with {partitions_now(folder)} partitions, {partitions} were asked for last")
     return f"{sentences:,} sentences in {len(files)} batches, every count exact"

@@ -26,6 +26,7 @@ _COMMANDS = {
     "history": "what a controller decided, why, and what came of it; from its journal",
     "replay": "what another policy or setting would have decided on what a journal recorded",
     "report": "the story of a journal as one HTML page with plots",
+    "state": "the state a query keeps: look at it, move it, cut it into another number of bins",
     "tell": "a word for a running controller: pause, resume, approve, scale",
 }
 
@@ -43,6 +44,8 @@ examples:
   headgate history job.journal
   headgate replay job.journal --policy ds2
   headgate report job.journal > story.html
+  headgate state show checkpoint
+  headgate state repartition checkpoint 24
   headgate tell job.journal pause
 
 `headgate COMMAND --help` tells all about a command. Exit codes: 0 an answer, 2 something wrong with the input.

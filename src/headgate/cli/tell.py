@@ -27,7 +27,8 @@ words:
   approve    carry out what was advised last
   scale N    have N executors now, within the bounds the controller was given; afterwards it decides again
   restart …  under `headgate run`: drain the job at the end of a batch and start it again, with NAME=N partitions for
-             the exchange of that name, or with cores=N or memory=SIZE for each executor (as a new application)
+             the exchange of that name, with state=N bins of state (which rewrites it), or with cores=N or memory=SIZE
+             for each executor (as a new application)
 
 examples:
   headgate tell job.journal pause

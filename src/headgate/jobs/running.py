@@ -19,18 +19,27 @@ from typing import TYPE_CHECKING, Literal
 
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
+from headgate.formats.checkpoint.backup import backup_of
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.lock import locked
+from headgate.formats.checkpoint.reader import read_state
 from headgate.jobs.job_file import Job
 from headgate.jobs.job_settings import STATE, JobSettings
 from headgate.jobs.scaler import Scaler
+from headgate.model.bin_count import bins_to_start_with
 from headgate.model.errors import HeadgateError, InputError, did_you_mean, in_brief, one_line
+from headgate.model.objective import Freshness
+from headgate.model.rewrite import refuse_for_good
 from headgate.policies.pool_registry import pool_policy
-from headgate.runtime.entries import Carried, Entry, Seen, Spoke
+from headgate.runtime.entries import Carried, Entry, Intent, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.recovery import recovered
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.executors import registered_executors
-from headgate.spark.internals.queries import end_after_this_batch
+from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted
 from headgate.spark.local_cluster import GRACEFUL, LocalCluster, begin_with
+from headgate.spark.moving import way_of
+from headgate.spark.rewriting import rewrite
 from headgate.spark.state_store_settings import ROCKSDB
 
 if TYPE_CHECKING:
@@ -47,6 +56,13 @@ _DEFAULTS = {
 }
 _GLANCE = 0.25
 _ROOM = 8
+_USUAL_INTERVAL = 10.0
+"""Seconds that a batch is taken to have, where the objective does not say."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_REWRITTEN = "state rewritten"
+"""How the journal says that it is done."""
+_DRAINS = 5
+"""How often a query is started again to finish its last batch, before something else must be wrong."""
 _FIRST_EXECUTORS = 60.0
 """Seconds that executors may take to come, before the job begins with those there are."""
 
@@ -102,7 +118,6 @@ class Running:
         self._restarts: queue.SimpleQueue[Restart] = queue.SimpleQueue()
         self._word: Word | None = None
         self._said = threading.Event()
-        self._state_partitions: str | None = None
 
     @property
     def told(self) -> bool:
@@ -121,7 +136,7 @@ class Running:
         wanted = before.desired if before is not None and before.desired is not None else self.job.start
         bounds = self.job.settings
         executors = min(max(wanted, bounds.least), bounds.most)
-        with self._journal, self._cluster() as cluster:
+        with self._journal, self._checkpoint_held(), self._cluster() as cluster:
             if layout != Layout():
                 self._note(0, f"as restarts have left it, whatever the file says: {layout}")
             while True:
@@ -141,7 +156,10 @@ class Running:
     def _in_one_application(self, spark: "SparkSession", layout: Layout) -> tuple[Restart | None, Layout]:
         """Run and restart the query in one application; what asks for another one (None at the end), and the layout."""
         job = self.job
-        engine = SparkEngine(spark, must_act=job.settings.mode == "act", restart=self._restarts.put)
+        engine = SparkEngine(
+            spark, must_act=job.settings.mode == "act", way=way_of(job.settings), restart=self._restarts.put
+        )
+        self._finish_rewrite(spark, layout)
         self.query = self._start(spark, layout)
         self.scaler = Scaler(
             engine, job.settings, pool_policy(job.policy), application=spark.sparkContext.applicationId,
@@ -169,8 +187,10 @@ class Running:
 
     def _start_again(self, spark: "SparkSession", layout: Layout, restart: Restart) -> Layout:
         """With the new layout; or, where that fails, with the old one."""
-        began, changed = time.monotonic(), layout.then(restart.layout)
+        changed = layout.then(restart.layout)
         try:
+            self._cut_state(spark, layout, restart.plan, restart.layout.parallelism.get(STATE))
+            began = time.monotonic()
             self.query = self._start(spark, changed)
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
@@ -179,14 +199,81 @@ class Running:
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
         return changed
 
+    def _cut_state(self, spark: "SparkSession", layout: Layout, plan: int, bins: int | None) -> None:
+        """Rewrite the state of the stopped query into so many bins, if it has others.
+
+        One that was begun before, by this job or by another that was killed, is finished, or compared if it is over.
+        """
+        checkpoint = self.job.checkpoint
+        if not self._has_checkpoint:
+            return
+        state = read_state(LocalFolders(checkpoint))
+        unchecked = backup_of(checkpoint, state.committed or 0) is not None
+        bins = state.rewriting or (state.partitions if unchecked else bins)
+        if not state.operators or bins is None or (bins == state.partitions and not unchecked and not state.rewriting):
+            return
+        if state.rewriting is None and state.begun != state.committed:
+            self._finish_last_batch(spark, layout)
+        done = rewrite(spark, checkpoint, bins, said=lambda what: self._note(plan, what), keep_backup=False)
+        phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
+        self._note(
+            plan,
+            f"{_REWRITTEN} from {done.before} into {done.bins} bins, {done.rows:,} rows the same before and after; "
+            f"expected {done.expected:.1f} s, took: {phases}",
+        )
+
+    def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
+        """What was under way when the job before this one was killed; a job that cannot do it goes on without."""
+        plan, bins = self._rewrite_left_undone()
+        try:
+            self._cut_state(spark, layout, plan, bins)
+        except HeadgateError as problem:
+            self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
+
+    def _rewrite_left_undone(self) -> tuple[int, int | None]:
+        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed."""
+        plan, bins = 0, None
+        for _, entry in self._journal.entries():
+            match entry:
+                case Intent(action=Restart() as asked) if STATE in asked.layout.parallelism:
+                    plan, bins = asked.plan, asked.layout.parallelism[STATE]
+                case Carried() if entry.plan == plan and entry.what.startswith(_REWRITTEN):
+                    plan, bins = 0, None
+                case Spoke(said=Failed() as failed) if failed.plan == plan:
+                    plan, bins = 0, None
+        return plan, bins
+
+    def _finish_last_batch(self, spark: "SparkSession", layout: Layout) -> None:
+        """A batch that was begun and is not committed comes again with the next start; it must be over first."""
+        for _ in range(_DRAINS):
+            query = self._start(spark, layout)
+            while left_uncommitted(query) and not _terminated(query):
+                if self._said.is_set():
+                    query.stop()
+                    raise HeadgateError("told to end")
+            self._end(spark, query)
+            if not left_uncommitted(query):
+                return
+        raise HeadgateError("the last batch does not come to its end")
+
+    @property
+    def _has_checkpoint(self) -> bool:
+        """Whether there is one on this machine, with a batch in it."""
+        return Path(self.job.checkpoint, "offsets").is_dir()
+
     def _refusal(self, layout: Layout) -> str | None:
         """What is wrong with a layout, before anything is touched."""
         known = [STATE, *self._exchanges]
-        for name, partitions in layout.parallelism.items():
+        for name in layout.parallelism:
             if name not in known:
                 return f"the job has no exchange {name}{did_you_mean(name, known)}"
-            if name == STATE and partitions != int(self._state_partitions or partitions):
-                return "the number of state partitions is fixed by the first batch; changing it needs a rewrite"
+            if name == STATE and "://" in self.job.checkpoint:
+                return f"state is rewritten on this machine only, and the checkpoint is {self.job.checkpoint}"
+            if name == STATE and self._has_checkpoint:
+                try:
+                    refuse_for_good(read_state(LocalFolders(self.job.checkpoint)), layout.parallelism[name])
+                except InputError as problem:
+                    return str(problem)
         slots, most = self.job.cluster.slots, self.job.settings.most
         if slots is not None and layout.cores is not None and layout.cores * most > slots:
             return f"{most} executors of {layout.cores} cores need {layout.cores * most} slots, [cluster] has {slots}"
@@ -219,8 +306,10 @@ class Running:
 
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
         parallelism = {**self.job.parallelism, **layout.parallelism}
+        if STATE not in parallelism and "://" not in self.job.checkpoint and _PARTITIONS not in self.job.cluster.conf:
+            parallelism[STATE] = self._bins_there() or self._bins_chosen()
         if STATE in parallelism:
-            spark.conf.set("spark.sql.shuffle.partitions", str(parallelism[STATE]))
+            spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
         try:
             writer = self._build(spark, settings)
@@ -230,10 +319,30 @@ class Running:
             said = f"{type(problem).__name__}: {in_brief(problem)}"
             raise InputError(f"{self.job.file}: {self.job.function} failed: {said}") from problem
         self._exchanges = settings.exchanges
-        self._state_partitions = spark.conf.get("spark.sql.shuffle.partitions")
         if not hasattr(writer, "start"):
             raise InputError(f"{self.job.file}: {self.job.function} gave {type(writer).__name__}; give df.writeStream…")
         return writer.queryName(self.job.name).option("checkpointLocation", self.job.checkpoint).start()
+
+    def _bins_there(self) -> int | None:
+        """As the checkpoint has them; None before the first batch."""
+        return read_state(LocalFolders(self.job.checkpoint)).partitions if self._has_checkpoint else None
+
+    def _bins_chosen(self) -> int:
+        """For a job that has no state yet and does not say into how many bins it is to be cut."""
+        settings, objective = self.job.settings, self.job.settings.objective
+        interval = float(objective.within) / 2 if isinstance(objective, Freshness) else _USUAL_INTERVAL
+        chosen = bins_to_start_with(settings.least, settings.most, self.job.cluster.cores, interval)
+        self._note(0, str(chosen))
+        return chosen.bins
+
+    @contextmanager
+    def _checkpoint_held(self) -> Iterator[None]:
+        """No second job on it, and nobody who changes its state; only on this machine can that be seen to."""
+        if "://" in self.job.checkpoint:
+            yield
+            return
+        with locked(self.job.checkpoint):
+            yield
 
     @contextmanager
     def _cluster(self) -> Iterator[LocalCluster | None]:
@@ -286,9 +395,10 @@ class Running:
 def _terminated(query: "StreamingQuery") -> bool:
     """Whether a query has come to its end; a moment is waited for it."""
     try:
-        return bool(query.awaitTermination(_GLANCE))  # type: ignore[arg-type]
+        query.awaitTermination(_GLANCE)  # type: ignore[arg-type]
     except Exception as problem:
         raise HeadgateError(f"the query failed: {in_brief(problem)}") from problem
+    return has_ended(query)
 
 
 def _text(value: str | int | float | bool) -> str:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from headgate.spark.internals.driver import driver_jvm
 from headgate.spark.internals.executors import leaves_gracefully, why_executors_are_fixed
+from headgate.spark.internals.repartition import can_repartition
 
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 
@@ -50,6 +51,11 @@ def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
             "move bins of state",
             places,
             "this Spark has no such call: set spark.locality.wait to 0s and bins scatter by themselves",
+        ),
+        _capability(
+            "rewrite state into another number of bins",
+            can_repartition(spark),
+            "this Spark has no such call (4.2 has): choose the number before the first batch",
         ),
         _capability("drain a query at the end of a batch", drains, "queries are stopped in the middle of a batch"),
     )

@@ -1,0 +1,1 @@
+"""Checkpoints of streaming queries: what their files say, without a running query."""

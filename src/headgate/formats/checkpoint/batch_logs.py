@@ -1,0 +1,56 @@
+"""The two logs of a checkpoint: what each batch was to read, and which batches are committed.
+
+A file for each batch, named by its number. The first line is the version of the format; in the offsets log the second
+is what the batch ran with: its watermark, and the settings that must not change while the checkpoint lives.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headgate.formats.checkpoint.folders import Folders
+from headgate.model.errors import InputError
+
+KNOWN = ("v1", "v2")
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+class _RanWith(msgspec.Struct):
+    conf: dict[str, str] = {}
+
+
+def batches(folders: Folders, log: str) -> list[int]:
+    """The batches that a log knows, `offsets` or `commits`, oldest first."""
+    return sorted(int(one.name) for one in folders.inside(log) if one.name.isascii() and one.name.isdigit())
+
+
+def settings_of(folders: Folders, batch: int) -> Mapping[str, str]:
+    """The settings that a batch ran with, from the offsets log."""
+    path = f"offsets/{batch}"
+    lines = text(folders, path).splitlines()
+    version = lines[0].strip() if lines else ""
+    if version not in KNOWN:
+        raise InputError(
+            f"{folders.root}/{path}: version {version or '(none)'} of the offsets log; Headgate reads "
+            f"{' and '.join(KNOWN)}: was it written by Spark?"
+        )
+    try:
+        return msgspec.json.decode(lines[1], type=_RanWith).conf if len(lines) > 1 else {}
+    except msgspec.MsgspecError:
+        return {}  # a Spark that noted nothing: the line is an offset already
+
+
+def has_unique_ids(folders: Folders, batch: int) -> bool:
+    """Whether the commit of a batch names the ids of the state it made (version 2 of the commit log)."""
+    return text(folders, f"commits/{batch}").startswith("v2")
+
+
+def text(folders: Folders, path: str) -> str:
+    """A file of a checkpoint that must be there and be text."""
+    try:
+        return folders.read(path).decode()
+    except OSError as error:
+        raise InputError(f"{folders.root}/{path}: cannot be read ({error.strerror or error})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{folders.root}/{path}: is not text; the checkpoint is damaged") from None

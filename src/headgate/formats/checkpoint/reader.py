@@ -1,0 +1,116 @@
+"""A checkpoint's folders and files -> the state it holds. Nothing of it is changed, and no query need run."""
+
+import msgspec
+
+from headgate.formats.checkpoint.batch_logs import (
+    KNOWN,
+    PROVIDER,
+    SHUFFLE_PARTITIONS,
+    batches,
+    has_unique_ids,
+    settings_of,
+    text,
+)
+from headgate.formats.checkpoint.bin_files import bin_files
+from headgate.formats.checkpoint.folders import Folders
+from headgate.model.errors import InputError
+from headgate.model.state_files import CheckpointState, Provider, StateOperator
+
+_PROVIDERS: dict[str, Provider] = {
+    "RocksDBStateStoreProvider": "rocksdb",
+    "HDFSBackedStateStoreProvider": "in-memory",
+}
+_SPARKS_DEFAULT = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+
+class _Query(msgspec.Struct):
+    id: str
+
+
+class _Operator(msgspec.Struct):
+    name: str = msgspec.field(name="operatorName")
+
+
+class _Store(msgspec.Struct):
+    name: str = msgspec.field(name="storeName")
+    partitions: int = msgspec.field(name="numPartitions")
+
+
+class _OperatorFile(msgspec.Struct):
+    operator: _Operator = msgspec.field(name="operatorInfo")
+    stores: list[_Store] = msgspec.field(name="stateStoreInfo")
+
+
+def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
+    """What a checkpoint holds, as of its last committed batch or an earlier one; `InputError` where it is none."""
+    query = _query(folders)
+    committed, begun = batches(folders, "commits"), batches(folders, "offsets")
+    if as_of is not None:
+        committed, begun = ([one for one in log if one <= as_of] for log in (committed, begun))
+    last, next_one = committed[-1] if committed else None, begun[-1] if begun else None
+    conf = settings_of(folders, last) if last is not None and last in begun else {}
+    partitions = conf.get(SHUFFLE_PARTITIONS)
+    provider = conf.get(PROVIDER, _SPARKS_DEFAULT)
+    return CheckpointState(
+        folders.root,
+        query,
+        _PROVIDERS.get(provider.rpartition(".")[2], "other"),
+        provider,
+        int(partitions) if partitions and partitions.isdigit() else None,
+        last,
+        next_one,
+        _rewriting(folders, last, next_one, partitions),
+        tuple(_operators(folders, last, partitions)) if last is not None else (),
+        last is not None and has_unique_ids(folders, last),
+    )
+
+
+def _query(folders: Folders) -> str:
+    there = {one.name for one in folders.inside("")}
+    if not {"metadata", "offsets"} <= there:
+        missing = " and ".join(sorted({"metadata", "offsets"} - there))
+        raise InputError(
+            f"{folders.root}: is no checkpoint of a streaming query (no {missing} in it); give the folder that was "
+            f"set as checkpointLocation"
+        )
+    try:
+        return msgspec.json.decode(text(folders, "metadata"), type=_Query).id
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{folders.root}/metadata: {error}; the checkpoint is damaged") from None
+
+
+def _rewriting(folders: Folders, last: int | None, begun: int | None, partitions: str | None) -> int | None:
+    """A batch that was begun with another number of bins is a rewrite that did not come to its end."""
+    if last is None or begun is None or begun <= last or partitions is None:
+        return None
+    asked = settings_of(folders, begun).get(SHUFFLE_PARTITIONS, partitions)
+    return int(asked) if asked != partitions else None
+
+
+def _operators(folders: Folders, batch: int, partitions: str | None) -> list[StateOperator]:
+    found = []
+    for folder in folders.inside("state"):
+        if not (folder.folder and folder.name.isdigit()):
+            continue
+        told = _operator_file(folders, f"state/{folder.name}/_metadata", batch)
+        names = tuple(store.name for store in told.stores)
+        # The first version of this file is written once; a rewrite of state leaves it as it was.
+        count = int(partitions) if partitions else max(store.partitions for store in told.stores)
+        bins = tuple(
+            bin_files(folders, f"state/{folder.name}/{number}", names, number, batch + 1) for number in range(count)
+        )
+        found.append(StateOperator(int(folder.name), told.operator.name, names, bins))
+    return sorted(found, key=lambda one: one.id)
+
+
+def _operator_file(folders: Folders, path: str, batch: int) -> _OperatorFile:
+    """Version 1 is a file; version 2 a folder of them, one for each batch that changed it."""
+    newer = [int(one.name) for one in folders.inside(f"{path}/v2") if one.name.isdigit() and int(one.name) <= batch]
+    file = f"{path}/v2/{max(newer)}" if newer else f"{path}/metadata"
+    version, _, body = text(folders, file).partition("\n")
+    if version.strip() not in KNOWN:
+        raise InputError(f"{folders.root}/{file}: version {version.strip()}; Headgate reads {' and '.join(KNOWN)}")
+    try:
+        return msgspec.json.decode(body, type=_OperatorFile)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{folders.root}/{file}: {error}; the checkpoint is damaged") from None

@@ -1,0 +1,75 @@
+"""Takes the rewrite that was the last thing to happen to a checkpoint back.
+
+First its commit goes: then it is a rewrite that was cut short. Then all that it has written; and last its beginning, so
+that cut off at any point it can be taken back again, or finished.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from headgate.formats.checkpoint.batch_logs import SHUFFLE_PARTITIONS, settings_of
+from headgate.formats.checkpoint.bin_files import tables
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
+from headgate.model.errors import InputError
+
+
+def take_back(path: str) -> int:
+    """Undo it; how many bins there are now. Nobody may be writing to the checkpoint."""
+    folders = LocalFolders(path)
+    batch = read_state(folders).begun
+    before = bins_of(folders, batch - 1) if batch else None
+    if batch is None or before is None or before == bins_of(folders, batch):
+        raise InputError(f"{path}: the last batch is no rewrite of state, so there is none to take back")
+    try:
+        _remove(Path(path, "commits"), str(batch))
+        for file in _files_of(Path(path, "state"), batch):
+            file.unlink(missing_ok=True)
+        _remove(Path(path, "offsets"), str(batch))
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or path}: cannot be removed ({error.strerror or error}); the rewrite is half taken back: "
+            f"see to that and say it again"
+        ) from None
+    return before
+
+
+def bins_of(folders: LocalFolders, batch: int) -> int | None:
+    """The bins that a batch was to run with; None where nothing says."""
+    try:
+        told = settings_of(folders, batch).get(SHUFFLE_PARTITIONS)
+    except InputError:
+        return None
+    return int(told) if told is not None else None
+
+
+def _remove(log: Path, name: str) -> None:
+    for file in (name, f".{name}.crc"):
+        (log / file).unlink(missing_ok=True)
+
+
+def _files_of(state: Path, batch: int) -> Iterator[Path]:
+    """All that a rewrite has written: the version after its batch, and the operators' files that name the batch."""
+    for operator in state.iterdir():
+        if not operator.name.isdigit():
+            continue
+        for name in (f"v2/{batch}", f"v2/.{batch}.crc"):
+            if (file := operator / "_metadata" / name).exists():
+                yield file
+        for file in sorted(operator.rglob("*")):
+            version = file.name.removeprefix(".").split(".", 1)[0].split("_", 1)[0]
+            if file.is_file() and version == str(batch + 1) and "_metadata" not in file.relative_to(operator).parts:
+                yield from _only_for(file)
+                yield file
+
+
+def _only_for(snapshot: Path) -> Iterator[Path]:
+    """The files that this snapshot needs and no other does."""
+    if snapshot.suffix != ".zip":
+        return
+    others = (one for one in snapshot.parent.glob("*.zip") if one != snapshot)
+    needed = {table.name for other in others for table in tables(other.read_bytes())}
+    for table in tables(snapshot.read_bytes()):
+        for name in (table.name, f".{table.name}.crc"):
+            if table.name not in needed and (file := snapshot.parent / "SSTs" / name).exists():
+                yield file

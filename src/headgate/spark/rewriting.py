@@ -1,0 +1,203 @@
+"""Rewrites the state of a stopped query into another number of bins.
+
+Spark writes the new bins beside the old ones, as a batch of its own that reads nothing; the old layout stays whole and
+is what counts until that batch is committed. So the checkpoint itself says how far a rewrite got:
+
+* the batch is not begun: nothing has happened;
+* begun, not committed: cut short. `rewrite` with the same number finishes it, `undoing.take_back` removes it;
+* committed: done. What it holds is compared with the batch before it, which is still there.
+
+Everything here can be cut off at any point and called again. What fails is taken back: a query cannot start on a
+checkpoint with a rewrite that is not finished.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from headgate.formats.checkpoint.backup import back_up, backup_of
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
+from headgate.formats.checkpoint.undoing import bins_of, take_back
+from headgate.model.errors import HeadgateError, InputError, in_brief
+from headgate.model.rewrite import RewriteRate, StoreDigest, differences, refuse_for_good, refuse_for_now
+from headgate.model.state_files import CheckpointState
+from headgate.spark.internals.repartition import can_repartition, repartition
+from headgate.spark.state_digest import digests
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_QUIET = 30.0
+"""Seconds in which a checkpoint must not have changed for nobody to be writing to it."""
+_ROOM = 1.5
+"""Free space needed, as a multiple of the state."""
+
+Said = Callable[[str], object]
+
+
+class Phase(NamedTuple):
+    """A part of a rewrite, and the seconds it took."""
+
+    name: str
+    seconds: float
+
+
+class Rewritten(NamedTuple):
+    """What a rewrite came to."""
+
+    batch: int
+    before: int
+    """Bins."""
+    bins: int
+    rows: int
+    bytes: int
+    expected: float
+    """Seconds that the rewrite itself was expected to take."""
+    phases: tuple[Phase, ...]
+    backup: Path | None
+
+    @property
+    def seconds(self) -> float:
+        """All phases."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self.phases: list[Phase] = []
+        self._since = time.monotonic()
+
+    def over(self, name: str) -> None:
+        """The phase that ends here."""
+        now = time.monotonic()
+        self.phases.append(Phase(name, now - self._since))
+        self._since = now
+
+
+def rewrite(
+    spark: "SparkSession",
+    path: str,
+    bins: int,
+    *,
+    said: Said = lambda _: None,
+    rate: RewriteRate = RewriteRate(),  # noqa: B008 - a value
+    keep_backup: bool = True,
+) -> Rewritten:
+    """Rewrite a checkpoint on this machine; what it had before is what it has after, or else it is as it was.
+
+    One that was committed and never compared is compared now.
+    """
+    refuse(path, bins)
+    if not can_repartition(spark):
+        raise InputError(f"Spark {spark.version} cannot rewrite state; it needs 4.2")
+    watch, state = _Stopwatch(), read_state(LocalFolders(path))
+    finished = finished_before(state, bins)
+    if finished is None:
+        batch = (state.committed or 0) + 1
+        backup = _backed_up(state, batch, said)
+        watch.over("back up")
+    else:
+        said(f"{path}: has {bins} bins already; looking whether all is there")
+        batch, state = state.committed or 0, finished
+        backup = backup_of(path, batch)
+    before = _digested(spark, state)
+    watch.over("read before")
+    rows = sum(one.rows for one in before)
+    stores = sum(len(operator.stores) for operator in state.operators)
+    expected = rate.seconds(stores, rows, state.bytes)
+    if finished is None:
+        said(
+            f"{rows:,} rows, {state.bytes / 1e6:,.1f} MB in {state.partitions} bins; about {expected:.0f} s to rewrite"
+        )
+        try:
+            repartition(spark, path, bins)
+        except Exception as problem:
+            raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})") from problem
+        watch.over("rewrite")
+    try:
+        wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
+    except HeadgateError as problem:
+        raise _taken_back(path, f"what was rewritten cannot be read ({problem})") from problem
+    watch.over("read after")
+    if wrong:
+        raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}")
+    if backup is not None and not keep_backup:
+        shutil.rmtree(backup)
+        backup = None
+    return Rewritten(batch, state.partitions or 0, bins, rows, state.bytes, expected, tuple(watch.phases), backup)
+
+
+def refuse(path: str, bins: int) -> None:
+    """`InputError` where it cannot be rewritten into so many bins; Spark is not needed to say so."""
+    state = read_state(LocalFolders(path))
+    refuse_for_good(state, bins)
+    if finished_before(state, bins) is None:
+        refuse_for_now(state, bins)
+        _refuse_without_room(state)
+
+
+def refuse_if_in_use(path: str, patience: float = _QUIET) -> None:
+    """`InputError` where somebody wrote to the checkpoint just now.
+
+    A query that waits for input, or for a long interval, writes nothing and is not noticed.
+    """
+    files = (one for one in Path(path).rglob("*") if not one.name.startswith("."))
+    ago = time.time() - max((one.stat().st_mtime for one in files), default=0.0)
+    if ago < patience:
+        raise InputError(
+            f"{path}: was written to {max(ago, 0):.0f} s ago, so a query may be running on it; stop it, or wait for "
+            f"{patience:.0f} s, or say --not-running"
+        )
+
+
+def finished_before(state: CheckpointState, bins: int) -> CheckpointState | None:
+    """The state as it was before a rewrite into so many bins that is committed; None where the last batch is none."""
+    if not state.committed or state.begun != state.committed or state.partitions != bins:
+        return None
+    folders = LocalFolders(state.path)
+    before = bins_of(folders, state.committed - 1)
+    if before is None or before == bins:
+        return None
+    return read_state(folders, as_of=state.committed - 1)
+
+
+def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDigest, ...]:
+    try:
+        return digests(spark, state)
+    except Exception as problem:
+        raise HeadgateError(f"{state.path}: its state cannot be read ({in_brief(problem)})") from problem
+
+
+def _taken_back(path: str, why: str) -> HeadgateError:
+    """An error to raise, once the checkpoint is as it was; no task may be writing any more."""
+    folders = LocalFolders(path)
+    batch = read_state(folders).begun or 0
+    if bins_of(folders, batch) == bins_of(folders, batch - 1):
+        return HeadgateError(f"{path}: {why}; nothing was changed")
+    try:
+        take_back(path)
+    except InputError as problem:
+        return HeadgateError(f"{path}: {why}; and it could not be taken back: {problem}")
+    return HeadgateError(f"{path}: {why}; it was taken back, and nothing is lost")
+
+
+def _refuse_without_room(state: CheckpointState) -> None:
+    free = shutil.disk_usage(state.path).free
+    if free < _ROOM * state.bytes:
+        raise InputError(
+            f"{state.path}: {state.bytes / 1e6:,.0f} MB of state and {free / 1e6:,.0f} MB free; a rewrite needs room "
+            f"for all of it once more"
+        )
+
+
+def _backed_up(state: CheckpointState, batch: int, said: Said) -> Path | None:
+    if state.rewriting is not None:
+        return backup_of(state.path, batch)  # one made now would have half a rewrite in it
+    try:
+        return back_up(state.path, batch)
+    except OSError as problem:
+        said(f"{state.path}: no backup, since this file system has no hard links ({in_brief(problem)})")
+        return None

@@ -1,0 +1,49 @@
+"""What the stores of a checkpoint hold, counted and summed by Spark from the files; the query need not run."""
+
+from typing import TYPE_CHECKING
+
+from headgate.model.rewrite import StoreDigest
+from headgate.model.state_files import CheckpointState
+from headgate.spark.internals.state_rows import state_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def digests(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDigest, ...]:
+    """Rows and a sum over all rows, store by store, as of the last committed batch."""
+    return tuple(
+        _digest(state_rows(spark, state, operator.id, store), operator.id, store, len(operator.bins))
+        for operator in state.operators
+        for store in operator.stores
+    )
+
+
+def with_rows(state: CheckpointState, counted: tuple[StoreDigest, ...]) -> CheckpointState:
+    """The same state with the rows of each bin, over all its stores."""
+    rows = []
+    for operator in state.operators:
+        mine = [one.rows_in_bins for one in counted if one.operator == operator.id]
+        rows.append([sum(counts) for counts in zip(*mine, strict=True)])
+    return state.with_rows(rows)
+
+
+def _digest(rows: "DataFrame", operator: int, store: str, bins: int) -> StoreDigest:
+    from pyspark.sql import functions as f  # noqa: PLC0415 - Spark is optional
+
+    columns = [name for name in rows.columns if name not in ("partition_key", "partition_id")]
+    # Reading has a task for each bin. The sum of hashes is the same in any order, and a decimal does not overflow.
+    told = (
+        rows.select(f.spark_partition_id().alias("bin"), f.xxhash64(*columns).cast("decimal(38,0)").alias("hash"))
+        .groupBy("bin")
+        .agg(f.count("*").alias("rows"), f.sum("hash").alias("sum"))
+        .collect()
+    )
+    rows_in = {row["bin"]: row["rows"] for row in told}
+    return StoreDigest(
+        operator,
+        store,
+        sum(rows_in.values()),
+        str(sum(int(row["sum"]) for row in told)),
+        tuple(rows_in.get(number, 0) for number in range(bins)),
+    )

@@ -1,0 +1,74 @@
+"""State that is moved and rewritten stays what it is; `make verify-state` does it for every kind of operator."""
+
+import pytest
+
+from campaigns.rewrite_crashes import drained, images_of, recovered
+from campaigns.state import KEYS, KINDS, Trial
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
+from headgate.formats.checkpoint.undoing import take_back
+from headgate.model.errors import InputError
+from headgate.spark.internals.hadoop_folders import HadoopFolders
+from headgate.spark.rewriting import rewrite
+from headgate.spark.state_digest import digests, with_rows
+from headgate.spark.state_store_settings import ROCKSDB
+
+
+@pytest.fixture
+def rocksdb(spark):
+    """The session with RocksDB for a while."""
+    before = {name: spark.conf.get(name, None) for name in ROCKSDB}
+    for name, value in ROCKSDB.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
+
+
+def test_a_count_that_is_moved_rewritten_and_handed_on_is_exact_key_for_key(rocksdb, tmp_path):
+    done = Trial(rocksdb, KINDS["aggregation"], str(tmp_path / "checkpoint")).go_through([7], stretches=1)
+    assert (done.keys, done.rewrites, done.removals) == (KEYS, 1, 2)
+    assert done.moves >= 8
+
+
+@pytest.fixture
+def counted(rocksdb, tmp_path):
+    """A checkpoint of a count, at rest; after so many rows every key was there."""
+    rows = drained(rocksdb, KINDS["aggregation"], tmp_path / "checkpoint", batches=4)
+    while len(KINDS["aggregation"].truth(*rows)) < KEYS:
+        rows = drained(rocksdb, KINDS["aggregation"], tmp_path / "checkpoint")
+    return tmp_path / "checkpoint"
+
+
+def test_rows_are_counted_bin_by_bin_and_by_any_file_system_of_spark(rocksdb, counted):
+    here = read_state(LocalFolders(str(counted)))
+    there = read_state(HadoopFolders(rocksdb, counted.as_uri()))
+    assert [one.bins for one in here.operators] == [one.bins for one in there.operators]
+    shown = with_rows(here, digests(rocksdb, here))
+    assert shown.rows == sum(one.rows for one in shown.operators[0].bins) == KEYS
+
+
+def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):
+    before = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
+    done = rewrite(rocksdb, str(counted), 9)
+    assert (done.before, done.bins, done.rows) == (4, 9, KEYS)
+    assert done.backup is not None
+    assert take_back(str(counted)) == 4
+    after = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
+    assert after == before
+    with pytest.raises(InputError, match="no rewrite of state"):
+        take_back(str(counted))
+
+
+def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksdb, counted):
+    images = images_of(counted, lambda: rewrite(rocksdb, str(counted), 7, keep_backup=False))
+    states = [read_state(LocalFolders(str(image))) for image in images]
+    assert {(state.rewriting, state.partitions) for state in states} >= {(None, 4), (7, 4)}
+    middle = [image for image, state in zip(images, states, strict=True) if state.rewriting == 7]
+    kind = KINDS["aggregation"]
+    assert recovered(rocksdb, kind, middle[0], finish=True) == "finished"
+    assert recovered(rocksdb, kind, middle[len(middle) // 2], finish=False) == "taken back"
+    assert recovered(rocksdb, kind, middle[-1], finish=True) == "finished"

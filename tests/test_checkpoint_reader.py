@@ -1,0 +1,282 @@
+"""What a checkpoint's files say about its state. The files are written by hand, as Spark 4.3 writes them."""
+
+import io
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from headgate.cli.main import main
+from headgate.formats.checkpoint.backup import back_up, backup_of
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.lock import locked
+from headgate.formats.checkpoint.reader import read_state
+from headgate.formats.checkpoint.undoing import take_back
+from headgate.model.errors import InputError
+from headgate.model.rewrite import StoreDigest, differences, refuse_for_good
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+IN_MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+
+class Checkpoint:
+    """A folder that is filled file by file."""
+
+    def __init__(self, folder, provider=ROCKSDB):
+        self.folder, self.provider = folder, provider
+        self.write("metadata", '{"id":"the-query"}')
+        (folder / "offsets").mkdir(parents=True, exist_ok=True)
+
+    def write(self, path, content):
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def begin(self, batch, bins):
+        conf = {
+            "spark.sql.shuffle.partitions": str(bins),
+            "spark.sql.streaming.stateStore.providerClass": self.provider,
+        }
+        self.write(f"offsets/{batch}", f'v1\n{json.dumps({"batchWatermarkMs": 0, "conf": conf})}\n{{"number":7}}')
+
+    def commit(self, batch, bins):
+        self.begin(batch, bins)
+        self.write(f"commits/{batch}", 'v1\n{"nextBatchWatermarkMs":0}')
+
+    def operator(self, number, name, stores, bins):
+        told = {
+            "operatorInfo": {"operatorId": number, "operatorName": name},
+            "stateStoreInfo": [{"storeName": one, "numColsPrefixKey": 0, "numPartitions": bins} for one in stores],
+        }
+        self.write(f"state/{number}/_metadata/metadata", f"v1\n{json.dumps(told)}")
+
+    def read(self):
+        return read_state(LocalFolders(str(self.folder)))
+
+
+def snapshot(*sizes):
+    """A snapshot of RocksDB that needs files of these sizes; and how large it is itself."""
+    listed = {"sstFiles": [{"localFileName": "a", "dfsSstFileName": "b", "sizeBytes": one} for one in sizes]}
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("metadata", f"v1\n{json.dumps(listed | {'numKeys': 3, 'numInternalKeys': 0})}")
+    return held.getvalue()
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    return Checkpoint(tmp_path / "checkpoint")
+
+
+def test_a_bin_is_its_newest_snapshot_with_the_files_it_needs_and_the_changes_after_it(checkpoint):
+    checkpoint.commit(11, bins=1)
+    checkpoint.operator(0, "stateStoreSave", ["default"], bins=1)
+    checkpoint.write("state/0/0/3.zip", snapshot(9_999))
+    whole = snapshot(1_000, 500)
+    checkpoint.write("state/0/0/10.zip", whole)
+    checkpoint.write("state/0/0/10.changelog", b"x" * 70)
+    checkpoint.write("state/0/0/11.changelog", b"x" * 30)
+    checkpoint.write("state/0/0/12_1f2e-aa.changelog", b"x" * 12)
+    checkpoint.write("state/0/0/13.changelog", b"x" * 900)  # of a batch that is not committed
+    checkpoint.write("state/0/0/.10.zip.crc", b"x" * 5000)
+    (one,) = checkpoint.read().operators[0].bins
+    assert (one.snapshot, one.changes) == (10, 2)
+    assert (one.snapshot_bytes, one.change_bytes) == (len(whole) + 1_500, 42)
+
+
+def test_a_join_keeps_four_stores_and_a_bin_is_all_of_them(checkpoint):
+    stores = ["left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue"]
+    checkpoint.commit(1, bins=2)
+    checkpoint.operator(0, "symmetricHashJoin", stores, bins=2)
+    for store in stores:
+        checkpoint.write(f"state/0/1/{store}/1.changelog", b"x" * 10)
+        checkpoint.write(f"state/0/1/{store}/2.changelog", b"x" * 5)
+    state = checkpoint.read()
+    assert [one.bytes for one in state.operators[0].bins] == [0, 60]
+    assert state.operators[0].bins[1].changes == 8
+    assert state.operators[0].skew == 2.0  # all in one of two
+
+
+def test_in_memory_state_has_deltas_and_snapshots_of_its_own(tmp_path):
+    checkpoint = Checkpoint(tmp_path, provider=IN_MEMORY)
+    checkpoint.commit(2, bins=1)
+    checkpoint.operator(0, "dedupe", ["default"], bins=1)
+    checkpoint.write("state/0/0/2.snapshot", b"x" * 100)
+    checkpoint.write("state/0/0/3.delta", b"x" * 7)
+    state = checkpoint.read()
+    assert state.provider == "in-memory"
+    assert state.operators[0].bins[0].bytes == 107
+
+
+def test_the_number_of_bins_is_that_of_the_last_committed_batch_whatever_the_operator_file_says(checkpoint):
+    checkpoint.commit(0, bins=3)
+    checkpoint.operator(0, "stateStoreSave", ["default"], bins=3)
+    checkpoint.commit(1, bins=5)
+    assert len(checkpoint.read().operators[0].bins) == 5
+
+
+def test_a_batch_begun_with_other_bins_is_a_rewrite_that_was_cut_short(checkpoint):
+    checkpoint.commit(4, bins=3)
+    checkpoint.begin(5, bins=8)
+    state = checkpoint.read()
+    assert (state.committed, state.begun, state.rewriting) == (4, 5, 8)
+
+
+def test_newer_operator_files_are_told_apart_by_batch(checkpoint):
+    checkpoint.commit(3, bins=2)
+    checkpoint.operator(0, "old", ["default"], bins=2)
+    for batch, name in ((0, "first"), (3, "second"), (9, "not yet")):
+        told = {
+            "operatorInfo": {"operatorId": 0, "operatorName": name, "operatorPropertiesJson": "{}"},
+            "stateStoreInfo": [{"storeName": "default", "numPartitions": 2, "stateSchemaFilePaths": []}],
+        }
+        checkpoint.write(f"state/0/_metadata/v2/{batch}", f"v2\n{json.dumps(told)}")
+    assert checkpoint.read().operators[0].name == "second"
+
+
+def test_what_is_no_checkpoint_is_said_in_one_line(tmp_path, capsys):
+    for wrong, why in (
+        (tmp_path / "nothing", "is no checkpoint"),
+        (tmp_path, "is no checkpoint"),
+    ):
+        assert main(["state", "show", str(wrong), "--quick"]) == 2
+        assert why in capsys.readouterr().err
+
+
+def test_someone_elses_version_is_refused_by_name(checkpoint):
+    checkpoint.commit(0, bins=1)
+    checkpoint.write("offsets/0", "v9\n{}\n1")
+    with pytest.raises(InputError, match=r"offsets/0: version v9"):
+        checkpoint.read()
+    checkpoint.commit(0, bins=1)
+    checkpoint.write("state/0/_metadata/metadata", "v7\n{}")
+    with pytest.raises(InputError, match=r"_metadata/metadata: version v7"):
+        checkpoint.read()
+
+
+def test_damaged_files_are_named(checkpoint):
+    checkpoint.commit(0, bins=1)
+    checkpoint.write("state/0/_metadata/metadata", 'v1\n{"operatorInfo": 3}')
+    with pytest.raises(InputError, match=r"_metadata/metadata: .*damaged"):
+        checkpoint.read()
+    checkpoint.write("metadata", b"\xff\xfe")
+    with pytest.raises(InputError, match=r"metadata: is not text"):
+        checkpoint.read()
+
+
+def rewritable(checkpoint, bins=4):
+    checkpoint.commit(6, bins=bins)
+    checkpoint.operator(0, "stateStoreSave", ["default"], bins=bins)
+    for number in range(bins):
+        checkpoint.write(f"state/0/{number}/7.changelog", b"x")
+    return checkpoint
+
+
+@pytest.mark.parametrize(
+    ("spoil", "bins", "why"),
+    [
+        (lambda c: None, 0, "0 bins: give a number from 1"),
+        (lambda c: None, -3, "-3 bins: give a number from 1"),
+        (lambda c: None, 4, "has 4 bins already"),
+        (lambda c: c.begin(7, bins=4), 8, "batch 7 was begun and is not committed"),
+        (lambda c: c.begin(7, bins=5), 8, "a rewrite into 5 bins was begun"),
+        (lambda c: (c.folder / "state/0/_metadata/metadata").unlink(), 8, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_rewritten_is_refused_and_nothing_is_touched(checkpoint, capsys, spoil, bins, why):
+    spoil(rewritable(checkpoint))
+    before = {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()}
+    assert main(["state", "repartition", str(checkpoint.folder), str(bins)]) == 2
+    assert why in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_query_without_state_and_one_without_batches_are_refused(checkpoint):
+    with pytest.raises(InputError, match="no batch is committed yet"):
+        refuse_for_good(checkpoint.read(), 4)
+    checkpoint.commit(0, bins=2)
+    with pytest.raises(InputError, match="keeps no state"):
+        refuse_for_good(checkpoint.read(), 4)
+
+
+def test_in_memory_state_is_refused_by_name(tmp_path):
+    checkpoint = rewritable(Checkpoint(tmp_path, provider=IN_MEMORY))
+    with pytest.raises(InputError, match="the in-memory state store, and only RocksDB's can be rewritten"):
+        refuse_for_good(checkpoint.read(), 8)
+
+
+def test_an_operator_without_a_key_is_refused_since_a_rewrite_would_lose_its_row(checkpoint):
+    # What such an operator keeps is in bin 0; the others have no task, and no file.
+    rewritable(checkpoint)
+    checkpoint.operator(1, "stateStoreSave", ["default"], bins=4)
+    checkpoint.write("state/1/0/7.changelog", b"x")
+    with pytest.raises(InputError, match=r"operator 1 \(stateStoreSave\) keeps all its state in bin 0"):
+        refuse_for_good(checkpoint.read(), 8)
+
+
+def test_state_with_ids_of_its_own_is_refused_by_name(checkpoint):
+    rewritable(checkpoint)
+    checkpoint.write("commits/6", 'v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{}}')
+    with pytest.raises(InputError, match="checkpointFormatVersion 2"):
+        refuse_for_good(checkpoint.read(), 8)
+
+
+def test_of_two_that_change_a_checkpoint_the_second_is_refused(checkpoint, capsys):
+    rewritable(checkpoint)
+    with locked(str(checkpoint.folder)):
+        assert main(["state", "repartition", str(checkpoint.folder), "8", "--not-running"]) == 2
+        assert "a job runs on it under Headgate" in capsys.readouterr().err
+        assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 2
+        assert "a job runs on it under Headgate" in capsys.readouterr().err
+
+
+def test_a_backup_is_only_believed_if_it_is_of_the_same_query(checkpoint):
+    rewritable(checkpoint)
+    made = back_up(str(checkpoint.folder), 7)
+    assert backup_of(str(checkpoint.folder), 7) == made
+    assert (made / "offsets/6").stat().st_ino == (checkpoint.folder / "offsets/6").stat().st_ino  # no copy
+    (checkpoint.folder / "metadata").unlink()  # a checkpoint is deleted, and begun anew under its path
+    checkpoint.write("metadata", '{"id":"another-query"}')
+    assert backup_of(str(checkpoint.folder), 7) is None
+    assert (back_up(str(checkpoint.folder), 7) / "metadata").read_text() == '{"id":"another-query"}'
+
+
+def test_a_rewrite_is_taken_back_file_by_file_and_what_others_need_stays(checkpoint):
+    rewritable(checkpoint, bins=2)
+    checkpoint.write("state/0/0/7.zip", snapshot())
+    before = {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()}
+    checkpoint.commit(7, bins=3)
+    for number in range(3):
+        checkpoint.write(f"state/0/{number}/8.zip", snapshot(100))
+        checkpoint.write(f"state/0/{number}/SSTs/b", b"x" * 100)
+    (checkpoint.folder / "state/0/_metadata/v2").mkdir()
+    shutil.copy(checkpoint.folder / "state/0/_metadata/metadata", checkpoint.folder / "state/0/_metadata/v2/7")
+    assert take_back(str(checkpoint.folder)) == 2
+    assert {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_checkpoint_that_was_just_written_to_is_taken_to_be_in_use(checkpoint, capsys):
+    rewritable(checkpoint)
+    assert main(["state", "repartition", str(checkpoint.folder), "8"]) == 2
+    assert "a query may be running on it" in capsys.readouterr().err
+
+
+def test_what_a_rewrite_has_changed_is_told_store_by_store():
+    before = [StoreDigest(0, "default", 10, "77"), StoreDigest(1, "default", 5, "1"), StoreDigest(2, "default", 1, "9")]
+    after = [StoreDigest(0, "default", 10, "77"), StoreDigest(1, "default", 4, "1")]
+    assert differences(before, after) == [
+        "store default of operator 1 had 5 rows (sum 1) and has 4 (sum 1)",
+        "store default of operator 2 is gone",
+    ]
+    assert differences(before, before) == []
+
+
+def test_words_of_state_move_that_make_no_sense_are_refused(tmp_path, capsys):
+    for words, why in (
+        (["3"], "is not BIN=EXECUTOR"),
+        (["x=1"], "is not BIN=EXECUTOR"),
+        (["1=2", "1=3"], "given twice"),
+    ):
+        assert main(["state", "move", str(tmp_path / "j.db"), *words]) == 2
+        assert why in capsys.readouterr().err
