@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence verify-kills
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite verify-kills verify-state
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -54,11 +54,21 @@ bench-control: $(READY) ## what the controller itself costs: a step for a large 
 bench-rescale: $(READY) ## what executors that join and leave do to the batches of a running query
 	$(BIN)/python benchmarks/rescale.py
 
-bench-convergence: $(READY) ## steps to the right size from under and over, by policy (an hour and a half)
+bench-convergence: $(READY) ## steps to the right size from under and over, by policy (two hours)
 	$(BIN)/python benchmarks/convergence.py
 
-verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (three hours)
+bench-migration: $(READY) ## what moving state adds to batches, by strategy, beside a restart and Spark left alone (half an hour)
+	$(BIN)/python benchmarks/migration.py
+
+bench-rewrite: $(READY) ## how long cutting state into another number of bins takes, by size, and what was expected
+	$(BIN)/python benchmarks/rewrite.py
+
+verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (an hour)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10
+
+verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/state.py
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/rewrite_crashes.py
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
