@@ -24,7 +24,7 @@ from headgate.formats.checkpoint.undoing import bins_of, take_back
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite import RewriteRate, StoreDigest, differences, refuse_for_good, refuse_for_now
 from headgate.model.state_files import CheckpointState
-from headgate.spark.internals.repartition import can_repartition, repartition
+from headgate.spark.internals.repartition import StillWritingError, can_repartition, repartition
 from headgate.spark.state_digest import digests
 
 if TYPE_CHECKING:
@@ -114,6 +114,11 @@ def rewrite(
         )
         try:
             repartition(spark, path, bins)
+        except StillWritingError as problem:
+            raise HeadgateError(
+                f"{path}: the rewrite failed ({problem}), and tasks of it still run; no query can start on it until, "
+                f"when they are over, it is finished (repartition to {bins}) or taken back (headgate state undo)"
+            ) from problem
         except Exception as problem:
             raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})") from problem
         watch.over("rewrite")
