@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -324,7 +323,6 @@ def main() -> int:
         spark = cluster.session("state", executors=FEW, cores=2, most=MANY, conf=conf)
         spark.sparkContext.setLogLevel("OFF")
         spark.dataSource.register(SentencesSource)
-        spark.sparkContext.addPyFile(str(Path(__file__).with_name("sums.py")))
         for name in given.kinds.split(","):
             began = time.monotonic()
             with tempfile.TemporaryDirectory() as folder:

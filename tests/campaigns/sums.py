@@ -1,4 +1,4 @@
-"""A processor for `transformWithState`, in a file of its own: executors import it by its name."""
+"""A processor for `transformWithState`, in a module of its own: that is what is sent to executors whole."""
 
 from collections.abc import Iterator
 from typing import Any
