@@ -126,15 +126,6 @@ def test_what_a_batch_may_take_longer_is_what_is_left_of_what_was_promised(way, 
     assert Moving(way).allowed(took, trigger) == pytest.approx(allowed)
 
 
-def test_loading_is_learned_from_what_moved_once_for_each_bin():
-    script = Scripted(late=1)
-    moving = Moving(Way())
-    query = Query("counting", 10.0, lambda: script.batches, script.place, script.next_batch, lambda: frozenset("01"))
-    list(moving.settle(query, script.spark.executors(), "sudden"))
-    assert len(moving._loads) <= 4
-
-
-def test_executors_are_needed():
-    assert Scripted().settle("fluid", to=None) != []
+def test_before_the_first_batch_there_is_nothing_to_move():
     query = Query("counting", 10.0, lambda: [], lambda _: None, lambda: True, lambda: frozenset("0"))
     assert list(Moving(Way()).settle(query, [Executor("0", "h", 1)])) == []

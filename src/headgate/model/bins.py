@@ -7,11 +7,10 @@ where its task ran.
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-import numpy as np
-
 from headgate.model.microbatch import MicroBatch
 from headgate.model.once import once_a_batch
 from headgate.model.placement import Bin
+from headgate.model.work import work
 
 _ALIKE = 1.5
 """The slowest bin takes so many times as long as the middle one before that means anything."""
@@ -22,7 +21,7 @@ def homes(batch: MicroBatch) -> Mapping[int, str]:
     """Bin -> the executor its task ran on in this batch."""
     found: dict[int, str] = {}
     for name in batch.stateful:
-        for row in np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name]):
+        for row in work(name, batch).rows.tolist():
             found[int(batch.tasks.partition[row])] = batch.tasks.executor[row]
     return found
 
@@ -48,9 +47,9 @@ def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
 def task_seconds(batch: MicroBatch) -> dict[int, float]:
     """Bin -> time its tasks held a slot in this batch."""
     found: dict[int, float] = {}
-    occupied = batch.tasks.occupied_seconds
     for name in batch.stateful:
-        for row in np.flatnonzero(batch.tasks.operator == batch.dataflow.index[name]):
+        did = work(name, batch)
+        for row, seconds in zip(did.rows.tolist(), did.seconds.tolist(), strict=True):
             number = int(batch.tasks.partition[row])
-            found[number] = found.get(number, 0.0) + float(occupied[row])
+            found[number] = found.get(number, 0.0) + seconds
     return found

@@ -15,7 +15,7 @@ longer. The strategies differ in how much of that they put into one batch:
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -109,36 +109,32 @@ def migration(
     """
     slots = {one.id: one.slots for one in (*executors, *leaving)}
     todo = moves(bins, now, placement(bins, now, executors), slots)
-    staying = frozenset(one.id for one in executors)
-    groups = _groups(todo, bins, now, slots, staying, strategy, loading, allowed)
-    return Migration(strategy, tuple(Step(tuple(group), delay(group, slots, loading)) for group in groups))
+    route = Route(bins, slots, frozenset(one.id for one in executors), strategy, loading, allowed)
+    return Migration(strategy, tuple(steps(todo, now, route)))
 
 
-def next_step(
-    todo: Sequence[Move],
-    bins: Sequence[Bin],
-    now: Mapping[int, str],
-    slots: Mapping[str, int],
-    staying: frozenset[str],
-    strategy: Strategy,
-    loading: LoadTime,
-    allowed: float,
-) -> Step | None:
-    """The first step of what is left to do; None where nothing is, or nothing that would help."""
-    group = next(_groups(todo, bins, now, slots, staying, strategy, loading, allowed), None)
-    return None if group is None else Step(tuple(group), delay(group, slots, loading))
+class Route(NamedTuple):
+    """All that decides how moves are cut into steps."""
+
+    bins: Sequence[Bin]
+    slots: Mapping[str, int]
+    """Of all executors that hold bins or will."""
+    staying: frozenset[str]
+    """Those that are there afterwards."""
+    strategy: Strategy
+    loading: LoadTime
+    allowed: float
+    """Seconds that a batch may be longer."""
 
 
-def _groups(
-    todo: Sequence[Move],
-    bins: Sequence[Bin],
-    now: Mapping[int, str],
-    slots: Mapping[str, int],
-    staying: frozenset[str],
-    strategy: Strategy,
-    loading: LoadTime,
-    allowed: float,
-) -> Iterator[Sequence[Move]]:
+def steps(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Step]:
+    """What is left to do, step by step; none where nothing is, or nothing that would help."""
+    for group in _groups(todo, now, route):
+        yield Step(tuple(group), delay(group, route.slots, route.loading))
+
+
+def _groups(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Sequence[Move]]:
+    strategy = route.strategy
     if strategy == "sudden":
         if todo:
             yield todo
@@ -149,12 +145,12 @@ def _groups(
     if homeless:
         yield homeless
     if strategy == "batched":
-        yield from _matchings(rest, slots, loading, allowed)
+        yield from _matchings(rest, route.slots, route.loading, route.allowed)
     elif strategy == "fluid":
         yield from ([one] for one in rest)
     else:
         home = {**now, **{one.bin.number: one.target for one in homeless}}
-        while (one := hottest(rest, bins, home, slots, staying)) is not None:
+        while (one := hottest(rest, route.bins, home, route.slots, route.staying)) is not None:
             yield [one]
             rest.remove(one)
             home[one.bin.number] = one.target

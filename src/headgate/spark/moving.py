@@ -13,7 +13,7 @@ from typing import NamedTuple
 from headgate.control.settings import Settings
 from headgate.model.bins import homes, task_seconds, weighed
 from headgate.model.microbatch import Executor, MicroBatch
-from headgate.model.migration import LoadTime, Step, Strategy, next_step
+from headgate.model.migration import LoadTime, Route, Step, Strategy, steps
 from headgate.model.objective import Freshness
 from headgate.model.placement import Bin, moves, placement
 
@@ -90,13 +90,15 @@ class Moving:
                 yield f"executor {', '.join(sorted(gone))} is gone; bins of {query.name} stay where they are for now"
                 return
             now |= homes(query.batches()[-1])
-            todo = [one for one in moves(plan.bins, now, plan.target, plan.slots) if tried[one.bin.number] < _TRIES]
-            step = next_step(todo, plan.bins, now, plan.slots, plan.staying, plan.strategy, self.loading, plan.allowed)
+            route = plan.route._replace(loading=self.loading)
+            left = moves(route.bins, now, plan.target, route.slots)
+            todo = [one for one in left if tried[one.bin.number] < _TRIES]
+            step = next(steps(todo, now, route), None)
             if step is None:
                 break
             tried.update(one.bin.number for one in step.moves)
             query.place({one.bin.number: one.target for one in step.moves})
-            shown = self._shown(query, step, plan.bins)
+            shown = self._shown(query, step, plan.route.bins)
             if shown is None:
                 yield f"{len(todo)} bins of {query.name} are told to move; no batch has shown it"
                 return
@@ -122,13 +124,16 @@ class Moving:
         if strategy is None and query.trigger is not None and took > query.trigger:
             how = "sudden"  # it is late already: what counts is when it no longer is
         return _Plan(
-            bins,
-            # Those that are about to leave hold bins too, and are in the last batch.
-            {one.id: one.slots for one in (*batches[-1].executors, *executors)},
-            frozenset(one.id for one in executors),
             {**now, **to} if to else placement(bins, now, executors),
-            how,
-            self.allowed(took, query.trigger),
+            Route(
+                bins,
+                # Those that are about to leave hold bins too, and are in the last batch.
+                {one.id: one.slots for one in (*batches[-1].executors, *executors)},
+                frozenset(one.id for one in executors),
+                how,
+                self.loading,
+                self.allowed(took, query.trigger),
+            ),
         )
 
     def _shown(self, query: Query, step: Step, bins: Sequence[Bin]) -> tuple[int, MicroBatch] | None:
@@ -155,12 +160,8 @@ class Moving:
 class _Plan(NamedTuple):
     """What a migration is to come to, fixed when it begins."""
 
-    bins: Sequence[Bin]
-    slots: Mapping[str, int]
-    staying: frozenset[str]
     target: Mapping[int, str]
-    strategy: Strategy
-    allowed: float
+    route: Route
 
 
 def _ended(
