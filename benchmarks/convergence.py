@@ -36,7 +36,7 @@ from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.executors import active_executors
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -44,7 +44,7 @@ MOST = 8
 TRIGGER = 8.0
 HEADROOM = 0.2
 SETTLING = {"down_stretch": 40.0, "cool_down": 10.0, "anew": 30.0}
-WATCHED = {"under": 240.0, "over": 150.0}
+WATCHED = {"under": 180.0, "over": 130.0}
 """Seconds that a run lasts."""
 SWEPT = 8
 """Batches of a fixed size that are looked at; the last half counts."""
@@ -52,7 +52,7 @@ SWEPT = 8
 
 def sentences(spark: SparkSession, rate: float, **options: str) -> DataFrame:
     """A source of 8 tasks."""
-    reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(rate)))
+    reader = spark.readStream.format("sentences").option("load", str(Constant(rate)))
     reader = reader.option("partitions", "8").option("words", "1")
     for name, value in options.items():
         reader = reader.option(name, value)
@@ -89,7 +89,7 @@ class Pipeline(NamedTuple):
 PIPELINES = {
     "stateless": Pipeline(stateless, 80.0),
     "stateful": Pipeline(stateful, 70.0),
-    "join": Pipeline(join, 60.0, "append"),
+    "join": Pipeline(join, 70.0, "append"),
 }
 
 
@@ -170,7 +170,9 @@ class Outcome(NamedTuple):
         return sum(one != other for one, other in itertools.pairwise(ups))
 
 
-def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, seconds: float) -> Outcome:
+def run(
+    cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, seconds: float, journal: Path | None
+) -> Outcome:
     """Leave a query alone with a policy."""
     if policy == "dynamic":
         return run_dynamic(cluster, pipeline, executors, seconds)
@@ -187,7 +189,14 @@ def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, 
 
     query = start(spark, pipeline, pipeline.rate)
     scaler = headgate.attach(
-        spark, query, objective=headgate.KeepUp(HEADROOM), executors=(1, MOST), policy=policy, watch=look, **SETTLING
+        spark,
+        query,
+        objective=headgate.KeepUp(HEADROOM),
+        executors=(1, MOST),
+        policy=policy,
+        journal=journal,
+        watch=look,
+        **SETTLING,
     )
     with scaler:
         wait(query, began + seconds)
@@ -241,7 +250,10 @@ def main() -> None:
     parser.add_argument("--policies", default="capacity,ds2,dynamic")
     parser.add_argument("--repeat", type=int, default=2, help="runs of each pipeline from each side under `capacity`")
     parser.add_argument("--repeat-others", type=int, default=1, help="the same under other policies")
+    parser.add_argument("--journals", type=Path, metavar="DIR", help="keep the journal of every run here")
     given = parser.parse_args()
+    if given.journals is not None:
+        given.journals.mkdir(parents=True, exist_ok=True)
     policies = given.policies.split(",")
     steps: dict[str, list[int]] = {policy: [] for policy in policies}
     right: dict[str, int] = dict.fromkeys(policies, 0)
@@ -263,8 +275,10 @@ def main() -> None:
                     for policy in policies:
                         if number >= (given.repeat if policy == "capacity" else given.repeat_others):
                             continue
-                        with cluster(f"{name}-{number}-{side}-{policy}") as one:
-                            came = run(one, pipeline, policy, executors, WATCHED[side])
+                        called = f"{name}-{number}-{side}-{policy}"
+                        journal = given.journals / f"{called}.db" if given.journals is not None else None
+                        with cluster(called) as one:
+                            came = run(one, pipeline, policy, executors, WATCHED[side], journal)
                         steps[policy].append(len(came.moves))
                         turns[policy] += came.turns(executors)
                         right[policy] += least <= came.executors <= least + 1

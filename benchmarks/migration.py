@@ -6,8 +6,9 @@ with the state on two executors of one slot. Four executors are there and warm a
 from two of them to all four, and back.
 
 For each strategy: the longest batch from the first step until all bins are where they should be, less a normal one
-(the median of those before); batches and seconds that took; bins moved, beside the fewest that had to; bytes loaded.
-Beside them, in the same run:
+(the median of those before); batches and seconds that took; bins that changed their executor from one batch to the
+next, by where tasks ran, beside the fewest that must for an even share each; and what those bins' files in the
+checkpoint come to, which is what was loaded. Beside them, in the same run:
 
 * one bin by itself, several times: what loading it adds to a batch. `fluid` should add no more than 1.3 times that;
 * stop and restart: the query is drained and started again with all bins to be loaded; what that adds to a batch is the
@@ -22,17 +23,22 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from batch_time_picture import Panel, picture
 from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
-from headgate.model.bins import homes, weighed
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
+from headgate.model.bins import homes
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.model.migration import STRATEGIES, Strategy
 from headgate.model.placement import Bin, placement
@@ -40,7 +46,7 @@ from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.queries import end_after_this_batch
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -58,6 +64,10 @@ NORMAL = 6
 """Batches that tell what is normal."""
 SINGLE = 3
 """Bins that are moved by themselves."""
+AROUND = 3
+"""Batches before a migration that a picture shows."""
+USUAL, APART = 2.0, 0.2
+"""Seconds of a normal batch, and the part by which it may differ."""
 
 
 class Bench:
@@ -73,7 +83,7 @@ class Bench:
     def start(self) -> None:
         """The query, under way; again, too."""
         rows = (
-            self.spark.readStream.format("sentences").option("load", load_to_text(Constant(1e7)))
+            self.spark.readStream.format("sentences").option("load", str(Constant(1e7)))
             .option("rows_per_batch", str(FILLING)).option("partitions", str(MANY)).option("words", "1").load()
         )  # fmt: skip
         # First every key once, in order; from then on a few keys over and over.
@@ -135,13 +145,18 @@ class Migrated(NamedTuple):
     """What a migration did."""
 
     strategy: str
+    executors: int
+    """It went to so many."""
     adds: float
     """Seconds, to the longest batch."""
     batches: int
     seconds: float
     bins: int
+    """Moves, by where tasks ran."""
     least: int
-    bytes: float
+    bytes: int
+    shown: list[tuple[float, float]]
+    """When a batch ended, in seconds from the first step on, and how long it took; some from before, too."""
 
 
 def even(bench: Bench, executors: list[Executor]) -> dict[int, str]:
@@ -150,20 +165,44 @@ def even(bench: Bench, executors: list[Executor]) -> dict[int, str]:
     return placement([Bin(number) for number in now], now, executors)
 
 
+def fewest(now: Mapping[int, str], executors: list[Executor]) -> int:
+    """Moves without which no even share is possible: what each executor lacks."""
+    held = Counter(now.values())
+    share = len(now) // len(executors)
+    return sum(max(0, share - held[one.id]) for one in executors)
+
+
+def loaded(before: Mapping[int, str], seen: list[MicroBatch]) -> list[int]:
+    """Bins that a batch had elsewhere than the one before it, each as often as that happened."""
+    moved = []
+    for batch in seen:
+        now = homes(batch)
+        moved += [number for number, home in now.items() if before[number] != home]
+        before = now
+    return moved
+
+
 def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migrated:
     """To these executors, from wherever it is."""
     normal, now = bench.normal(), homes(bench.batches[-1])
+    earlier = bench.batches[-AROUND:]
     target = {number: home for number, home in even(bench, executors).items() if now[number] != home}
     seen = bench.moved(strategy, target)
-    went = homes(bench.batches[-1])
-    moved = sum(now[number] != went[number] for number in now)
-    size = weighed(bench.batches[-2:])[0].bytes
-    seconds = sum(batch.duration for batch in seen) / 1000
+    moved = loaded(now, seen)
+    (operator,) = read_state(LocalFolders(bench.folder)).operators
+    size = {one.number: one.bytes for one in operator.bins}
+    began = seen[0].began / 1000
     return Migrated(
         strategy,
+        len(executors),
         max(batch.duration for batch in seen) / 1000 - normal,
-        len(seen), seconds, moved, len(target), moved * size,
-    )  # fmt: skip
+        len(seen),
+        sum(batch.duration for batch in seen) / 1000,
+        len(moved),
+        fewest(now, executors),
+        sum(size[number] for number in moved),
+        [((one.began + one.duration) / 1000 - began, one.duration / 1000) for one in (*earlier, *seen)],
+    )
 
 
 def one_by_itself(bench: Bench, executors: list[Executor]) -> float:
@@ -196,13 +235,13 @@ def restarted(bench: Bench) -> float:
 def show(one: Migrated) -> None:
     """A line."""
     print(
-        f"  {one.strategy:14} adds {one.adds:5.2f} s to the longest batch; {one.batches:3} batches, "
+        f"  {one.strategy:14} to {one.executors} adds {one.adds:5.2f} s to the longest batch; {one.batches:3} batches, "
         f"{one.seconds:5.1f} s; {one.bins} bins moved (least {one.least}), {one.bytes / 1e6:,.0f} MB loaded",
         flush=True,
     )
 
 
-def strategies(spark: SparkSession, megabytes: int, rounds: int) -> None:
+def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrated]:
     """All of them on state of one size, growing and shrinking."""
     bench = Bench(spark, megabytes)
     bench.fill()
@@ -211,35 +250,51 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> None:
     bench.moved("sudden", even(bench, few))
     bench.more(4)
     kept = sum(one.bytes for one in bench.batches[-1].state) / 1e6
-    print(
-        f"{megabytes} MB of values, {kept:,.0f} MB of state in {BINS} bins; a normal batch on {FEW} executors ", end=""
+    normal = bench.normal()
+    print(f"{megabytes} MB of values, {kept:,.0f} MB of state in {BINS} bins")
+    verdict(
+        f"a normal batch on {FEW} executors takes {normal:.2f} s, {USUAL:g} s +- {APART:.0%}",
+        abs(normal / USUAL - 1) <= APART,
     )
-    print(f"{bench.normal():.2f} s", flush=True)
     single = one_by_itself(bench, executors)
     print(f"  one bin by itself adds {single:.2f} s")
-    adds: dict[str, list[float]] = {strategy: [] for strategy in STRATEGIES}
-    took: dict[str, list[int]] = {strategy: [] for strategy in STRATEGIES}
+    done: list[Migrated] = []
     for _ in range(rounds):
         for strategy in STRATEGIES:
             for target in (executors, few):
-                one = migrate(bench, strategy, target)
-                show(one)
-                adds[strategy].append(one.adds)
-                took[strategy].append(one.batches)
+                done.append(migrate(bench, strategy, target))
+                show(done[-1])
             bench.moved("sudden", even(bench, few))  # what hottest-first may have left
     print(f"  stop and restart adds {restarted(bench):.2f} s to a batch")
     bench.stop()
-    middle = {strategy: statistics.median(adds[strategy]) for strategy in STRATEGIES}
+    of = {strategy: [one for one in done if one.strategy == strategy] for strategy in STRATEGIES}
+    middle = {strategy: statistics.median(one.adds for one in of[strategy]) for strategy in STRATEGIES}
     fluid, sudden, batched = middle["fluid"], middle["sudden"], middle["batched"]
     verdict(f"fluid adds {fluid:.2f} s, at most 1.3 x {single:.2f} s", fluid <= 1.3 * single)
     verdict(f"and at most half of what sudden adds, {sudden:.2f} s", fluid <= 0.5 * sudden)
     verdict(f"batched, {batched:.2f} s, in between", fluid <= batched + 0.1 and batched <= sudden + 0.1)
-    verdict("with fewer batches than fluid", sum(took["batched"]) < sum(took["fluid"]))
+    batches = {strategy: sum(one.batches for one in of[strategy]) for strategy in STRATEGIES}
+    verdict("with fewer batches than fluid", batches["batched"] < batches["fluid"])
+    return done
 
 
 def verdict(what: str, held: bool) -> None:
     """A line."""
     print(f"  {what}: {'met' if held else 'MISSED'}", flush=True)
+
+
+def rows_of(done: dict[int, list[Migrated]]) -> list[tuple[str, list[Panel]]]:
+    """A row of the picture for each size: every strategy once, growing."""
+    return [
+        (
+            f"{megabytes:,} MB",
+            [
+                Panel(strategy, next(one.shown for one in ran if (one.strategy, one.executors) == (strategy, MANY)))
+                for strategy in STRATEGIES
+            ],
+        )
+        for megabytes, ran in done.items()
+    ]
 
 
 def stateful_stage(batches: list[MicroBatch]) -> float:
@@ -286,17 +341,21 @@ def main() -> None:
     parser.add_argument("--megabytes", default="200,1000", help="sizes of the state")
     parser.add_argument("--rounds", type=int, default=1, help="of each strategy, growing and shrinking")
     parser.add_argument("--no-comparison", action="store_true", help="without Spark left alone")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="batch times of every strategy, as SVG")
     given = parser.parse_args()
+    done: dict[int, list[Migrated]] = {}
     for megabytes in map(int, given.megabytes.split(",")):
         with LocalCluster(workers=1, slots=MANY, memory="8g", late=True) as cluster:
             began = time.monotonic()
             spark = session(cluster, MANY)
-            strategies(spark, megabytes, given.rounds)
+            done[megabytes] = strategies(spark, megabytes, given.rounds)
             spark.stop()
             print(f"  ({time.monotonic() - began:.0f} s)")
         if not given.no_comparison:
             with LocalCluster(workers=1, slots=MANY, memory="8g", late=True) as cluster:
                 left_alone(cluster, megabytes)
+    if given.picture is not None:
+        given.picture.write_text(picture(rows_of(done)), encoding="utf-8")
 
 
 if __name__ == "__main__":

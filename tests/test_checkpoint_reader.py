@@ -182,6 +182,7 @@ def rewritable(checkpoint, bins=4):
         (lambda c: c.begin(7, bins=4), 8, "batch 7 was begun and is not committed"),
         (lambda c: c.begin(7, bins=5), 8, "a rewrite into 5 bins was begun"),
         (lambda c: (c.folder / "state/0/_metadata/metadata").unlink(), 8, "cannot be read"),
+        (lambda c: c.write("state/0/0/7.zip", snapshot(10**16)), 8, "a rewrite needs room for all of it once more"),
     ],
 )
 def test_what_cannot_be_rewritten_is_refused_and_nothing_is_touched(checkpoint, capsys, spoil, bins, why):
