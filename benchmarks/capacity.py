@@ -38,7 +38,7 @@ from headgate.spark.internals.executors import active_executors
 from headgate.spark.internals.state_stores import place_bin, state_stores
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -51,7 +51,7 @@ AT_LEAST = 60.0
 
 def sentences(spark: SparkSession, rows: int, **options: str) -> DataFrame:
     """Batches of so many rows, one after the other."""
-    reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6)))
+    reader = spark.readStream.format("sentences").option("load", str(Constant(1e6)))
     reader = reader.option("rows_per_batch", str(rows)).option("partitions", str(TASKS)).option("words", "1")
     for name, value in options.items():
         reader = reader.option(name, value)

@@ -29,7 +29,7 @@ from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.executors import active_executors
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -48,7 +48,7 @@ class Bench:
         self.spark = spark
         self.written: dict[int, float] = {}
         rows = (
-            spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6)))
+            spark.readStream.format("sentences").option("load", str(Constant(1e6)))
             .option("rows_per_batch", "20000").option("partitions", "4").option("words", "1")
             .option("keys", str(20 * BINS)).load()
         )  # fmt: skip

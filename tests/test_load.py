@@ -1,25 +1,61 @@
+import math
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model.errors import InputError
-from headgate.workloads.load import Constant, Ramp, Sine, Step, load_from_text, load_to_text
+from headgate.workloads.load import (
+    Constant,
+    LoadError,
+    Product,
+    Ramp,
+    Sine,
+    Spike,
+    Square,
+    Step,
+    Trace,
+    Walk,
+    load_from_text,
+)
 
 rates = st.floats(0, 1e6)
-loads = st.one_of(
+times = st.floats(0.1, 100)
+points = st.lists(st.tuples(st.floats(0.5, 20), rates), min_size=1, max_size=6)
+
+
+def trace(pieces, scale, speed):
+    moments = [sum(gap for gap, _ in pieces[:place]) for place in range(len(pieces))]
+    return Trace(tuple((at, rate) for at, (_, rate) in zip(moments, pieces, strict=True)), scale, speed)
+
+
+shapes = st.one_of(
     st.builds(Constant, rates),
-    st.builds(Step, rates, rates, st.floats(0.1, 100)),
-    st.builds(Ramp, rates, rates, st.floats(0.1, 100)),
+    st.builds(Step, rates, rates, times),
+    st.builds(lambda a, b, c, at, later: Step(a, b, at, ((at + later, c),)), rates, rates, rates, times, times),
+    st.builds(Ramp, rates, rates, times),
     st.builds(lambda mean, part, period: Sine(mean, mean * part, period), rates, st.floats(0, 1), st.floats(1, 100)),
+    st.builds(Square, rates, rates, st.floats(1, 100)),
+    st.builds(Spike, rates, rates, times, times),
+    st.builds(Walk, rates, st.floats(0, 0.5), st.floats(1, 30), st.integers(0, 1000)),
 )
+loads = st.one_of(shapes, st.builds(trace, points, st.floats(0.1, 3), st.floats(0.1, 10)))
+
+
+def area(load, seconds):
+    """Midpoints of many thin strips: independent of how the profile adds up."""
+    strips = 2000
+    return sum(load.rate((i + 0.5) * seconds / strips) for i in range(strips)) * seconds / strips
 
 
 @given(loads, st.floats(0, 200))
 def test_records_due_are_the_area_under_the_rate(load, seconds):
-    # Midpoints of many thin strips: independent of how the profile adds up.
-    strips = 2000
-    area = sum(load.rate((i + 0.5) * seconds / strips) for i in range(strips)) * seconds / strips
-    assert load.records(seconds) == pytest.approx(area, rel=2e-3, abs=1e-6 + 1e6 * seconds / strips)
+    # Off by one strip at each jump, of which there are at most 200 in this time.
+    jumps = len(list(load.corners(seconds))) + 1
+    assert load.records(seconds) == pytest.approx(
+        area(load, seconds), rel=2e-3, abs=1e-6 + jumps * 4e6 * seconds / 2000
+    )
 
 
 @given(loads, st.floats(0, 100), st.floats(0, 100))
@@ -32,15 +68,152 @@ def test_a_sum_emits_what_its_parts_emit(one, other, seconds):
     assert (one + other).records(seconds) == pytest.approx(one.records(seconds) + other.records(seconds))
 
 
-@given(loads)
-def test_a_profile_survives_being_an_option(load):
-    assert load_from_text(load_to_text(load)) == load
+def test_a_product_emits_what_calculus_says():
+    # (1 + sin t)(2 + cos t): its integral is 2t + sin t - 2 cos t + 2 + sin^2 t / 2.
+    load = Sine(1.0, 1.0, 2 * math.pi) * (Sine(2.0, 0.0, 1.0) + Product((Constant(1.0), Shifted())))
+    for t in (0.3, 5.0, 40.0, 12.0):
+        assert load.records(t) == pytest.approx(2 * t + math.sin(t) - 2 * math.cos(t) + 2 + math.sin(t) ** 2 / 2)
 
 
-def test_what_is_no_profile_is_refused():
-    with pytest.raises(InputError, match="cannot be read"):
-        load_from_text("fast")
-    with pytest.raises(InputError, match="a rate cannot be negative"):
-        Sine(10.0, 20.0, 60.0)
-    with pytest.raises(InputError, match="period is 0"):
-        Sine(10.0, 5.0, 0.0)
+class Shifted(Sine, frozen=True):
+    """A cosine; it is negative at times, which no load of ours may be, and is good for calculus."""
+
+    mean: float = 0.0
+    amplitude: float = 0.0
+    period: float = 2 * math.pi
+
+    def rate(self, seconds):
+        return math.cos(seconds)
+
+
+def test_a_step_times_a_square_is_exact_piece_by_piece():
+    load = Step(1.0, 3.0, at=45.0) * Square(10.0, 100.0, period=60.0)
+    # 10 for 30 s, 100 for 15 s, then three times that: 300 for 15 s, 30 for 30 s.
+    assert load.records(90.0) == pytest.approx(10 * 30 + 100 * 15 + 300 * 15 + 30 * 30)
+    assert load.records(20.0) == pytest.approx(200)
+
+
+@given(shapes, shapes, shapes)
+def test_a_load_survives_being_text(one, other, third):
+    for load in (one, one + other, one * other, (one + other) * third):
+        assert load_from_text(str(load)) == load
+
+
+def test_a_walk_goes_the_same_way_every_time_and_stays_within_a_factor_of_four():
+    walk = Walk(1000.0, by=0.3, every=1.0, seed=5)
+    rates = [walk.rate(second) for second in range(5000)]
+    assert rates == [Walk(1000.0, by=0.3, every=1.0, seed=5).rate(second) for second in range(5000)]
+    assert 250 <= min(rates) < 500
+    assert 2000 < max(rates) <= 4000
+    assert all(abs(math.log(later / one)) <= math.log(1.3) + 1e-9 for one, later in pairwise(rates))
+    assert rates != [Walk(1000.0, by=0.3, every=1.0, seed=6).rate(second) for second in range(5000)]
+
+
+@pytest.mark.parametrize(
+    ("text", "load"),
+    [
+        ("constant(5k)", Constant(5000.0)),
+        ("5k", Constant(5000.0)),
+        ("step(2k -> 8k @ 60s)", Step(2000.0, 8000.0, 60.0)),
+        ("step(2k->8k@1m)", Step(2000.0, 8000.0, 60.0)),
+        ("step(10 -> 80 @ 30 -> 40 @ 2m)", Step(10.0, 80.0, 30.0, ((120.0, 40.0),))),
+        ("ramp(0 -> 1M over 1.5h)", Ramp(0.0, 1e6, 5400.0)),
+        ("sine(100 ± 50 every 500ms)", Sine(100.0, 50.0, 0.5)),
+        ("sine(100, +- 50, every=1d)", Sine(100.0, 50.0, 86400.0)),
+        ("square(1 -> 2 every 60s)", Square(1.0, 2.0, 60.0)),
+        ("spike(1k -> 10k @ 60s for 10s)", Spike(1000.0, 10000.0, 60.0, 10.0)),
+        ("walk(5k, seed=3)", Walk(5000.0, seed=3)),
+        ("walk(5k seed 3 by 5%)", Walk(5000.0, by=0.05, seed=3)),
+        (" 2 * ( 1 + 3 ) ", Constant(2.0) * (Constant(1.0) + Constant(3.0))),
+        ("1 + 2 * 3", Constant(1.0) + Constant(2.0) * Constant(3.0)),
+    ],
+)
+def test_loads_are_read_as_people_write_them(text, load):
+    assert load_from_text(text) == load
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "why"),
+    [
+        ("", 0, "expected a load such as constant(5k)"),
+        ("fast", 0, "there is no load fast (there are"),
+        ("stp(2k -> 8k @ 60s)", 0, 'did you mean "step"'),
+        ("step 2k", 5, 'expected "("; write step(2k -> 8k @ 60s)'),
+        ("step(2k => 8k @ 60s)", 8, "does not belong here; write step(2k -> 8k @ 60s)"),
+        ("step(2k -> 8k)", 13, "@ is missing; write step(2k -> 8k @ 60s)"),
+        ("step(2k -> 8k @ 60s -> 4k)", 25, "expected @ and the moment"),
+        ("constant(-5)", 9, "expected a rate from 0 on"),
+        ("constant(5q)", 10, '"q" is no unit of a rate (k, M, G)'),
+        ("sine(5 +- 2 every 1y)", 19, '"y" is no unit of a time'),
+        ("sine(5 +- 20 every 1s)", 0, "a rate cannot be negative"),
+        ("1 + sine(5 +- 2 every 0s)", 4, "period is 0"),
+        ("constant(5k", 11, "the end"),
+        ("constant(5k) 3", 13, "join loads with + or *"),
+        ("walk(5k seed 3.5)", 13, "whole number"),
+        ("walk(5k seed 3 seed 4)", 15, "seed is there twice"),
+        ("ramp(1 -> 2 over 5s for 3s)", 20, "does not belong here"),
+        ("trace(no-such-file.csv)", 0, "no-such-file.csv: cannot be read (No such file or directory)"),
+        ("trace()", 6, "expected the name of a file"),
+        ("(" * 99 + "1" + ")" * 99, 50, "brackets in brackets"),
+        ("step(1 -> 2 @ 60s -> 3 @ 10s)", 0, "not in order"),
+    ],
+)
+def test_what_is_no_load_is_pointed_at(text, at, why):
+    with pytest.raises(LoadError) as told:
+        load_from_text(text)
+    assert told.value.at == at
+    assert why in str(told.value)
+
+
+@given(st.text(alphabet="step(cona)2k->8@60 s+*.,=-walk%±e\"'", max_size=40))
+def test_any_text_is_a_load_or_refused(text):
+    try:
+        load = load_from_text(text)
+    except InputError:
+        return
+    assert load.records(10.0) >= 0
+
+
+def test_a_trace_is_read_with_its_units_scaled_and_sped_up(tmp_path):
+    file = tmp_path / "day.tsv"
+    file.write_text("minute\trate\n0\t100\n1\t160\n2\t100\n")
+    load = load_from_text(f'trace("{file}" scale 3 speed 2)')
+    assert [load.rate(second) for second in (0, 15, 30, 60, 1000)] == [300, 390, 480, 300, 300]
+    assert load.records(60) == pytest.approx(3 * (130 * 60 + 130 * 60) / 2)
+    assert load_from_text(str(load)) == load
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("0,5\n10,7\n", ((0, 5), (10, 7))),
+        ("# a comment\nseconds;what;rate\n0;x;5\n1;y;7\n", ((0, 5), (1, 7))),
+        ("time,events\n2026-11-16T12:00:00,5\n2026-11-16T12:01:00,7\n", ((0, 5), (60, 7))),
+        ("2026-11-16 12:00:00,5\n2026-11-16 12:00:01,7\n", ((0, 5), (1, 7))),
+    ],
+)
+def test_traces_come_in_several_forms(tmp_path, text, points):
+    (tmp_path / "t.csv").write_text(text)
+    assert load_from_text(f"trace({tmp_path / 't.csv'})").points == points
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"", "has no points"),
+        (b"rate\n", "has no points"),
+        (b"0,5\n0,6\n", ":2: its time is not after the one before"),
+        (b"0,5\n1\n", ":2: has 1 columns"),
+        (b"0,5\n1,fast\n", ':2: "fast" is no rate'),
+        (b"0,5\nlater,6\n", ':2: "later" is no time'),
+        (b"0,-5\n", ':1: "-5" is no rate'),
+        (b"0,nan\n", ':1: "nan" is no rate'),
+        (b"\xff\xfe\x00", "is not text"),
+        (b"2026-11-16T12:00:00,5\n2026-11-16T12:00:01Z,5\n", ":2: some of its dates have a time zone"),
+    ],
+)
+def test_what_is_no_trace_is_refused_by_file_and_line(tmp_path, text, why):
+    (tmp_path / "t.csv").write_bytes(text)
+    with pytest.raises(InputError, match=r"t\.csv") as told:
+        load_from_text(f"trace({tmp_path / 't.csv'})")
+    assert why in str(told.value)

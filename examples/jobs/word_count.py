@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -23,7 +23,7 @@ def build(spark, settings):
     spark.dataSource.register(SentencesSource)
     sentences = (
         spark.readStream.format("sentences")
-        .option("load", load_to_text(Constant(float(options["rate"]))))
+        .option("load", str(Constant(float(options["rate"]))))
         .option("partitions", str(options.get("partitions", 4)))
         .load()
     )

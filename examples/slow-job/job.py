@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.spark.local_cluster import LocalCluster
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 
@@ -50,7 +50,7 @@ def run(log: Path, *, salted: bool, batches: int) -> None:
             },
         )
         spark.dataSource.register(SentencesSource)
-        reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(30)))
+        reader = spark.readStream.format("sentences").option("load", str(Constant(30)))
         sentences = (
             reader.option("words", "20")
             .option("hot", "0.5")

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 
+from campaigns.sums import adding_up
 from headgate.control.actions import Action, SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
 from headgate.model.bins import homes
@@ -32,7 +33,7 @@ from headgate.spark.internals.queries import end_after_this_batch, left_uncommit
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.rewriting import rewrite
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource, Text
 
 KEYS = 97
@@ -49,7 +50,7 @@ State = dict[Any, Any]
 
 def source(spark: SparkSession) -> DataFrame:
     """Numbers and keys, with an event time that the number tells."""
-    reader = spark.readStream.format("sentences").option("load", load_to_text(Constant(RATE)))
+    reader = spark.readStream.format("sentences").option("load", str(Constant(RATE)))
     rows = reader.option("partitions", "2").option("words", "1").option("keys", str(KEYS)).load()
     return rows.selectExpr("number", "key", f"timestamp_seconds(number * {GAP}) as at")
 
@@ -161,10 +162,8 @@ def true_sides(left: int, right: int) -> State:
 
 def summed(spark: SparkSession) -> DataFrame:
     """`transformWithState`: the sum of the numbers of each key."""
-    from campaigns.sums import Sums
-
     grouped = source(spark).groupBy("key")
-    return grouped.transformWithState(Sums(), "key bigint, total bigint", "update", "none")
+    return grouped.transformWithState(adding_up(), "key bigint, total bigint", "update", "none")
 
 
 def sums(spark: SparkSession, checkpoint: str) -> State:

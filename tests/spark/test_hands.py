@@ -19,7 +19,7 @@ from headgate.spark.internals.capabilities import capabilities
 from headgate.spark.internals.executors import active_executors
 from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds
 from headgate.spark.warming import warm_executors
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import Text
 
 KEYS = 97
@@ -31,7 +31,7 @@ class Counting:
     def __init__(self, spark, folder, rate=400.0, trigger="1 second"):
         self.spark, self.counts = spark, {}
         rows = (
-            spark.readStream.format("sentences").option("load", load_to_text(Constant(rate)))
+            spark.readStream.format("sentences").option("load", str(Constant(rate)))
             .option("partitions", "4").option("words", "1").option("keys", str(KEYS)).load()
         )  # fmt: skip
         writer = rows.groupBy("key").count().writeStream.outputMode("update").foreachBatch(self.keep)

@@ -9,7 +9,7 @@ import pytest
 
 from headgate.model.inspection import Question, inspection
 from headgate.spark.probe import Probe
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.sentences import Text
 from headgate.workloads.throttle import throttle
 
@@ -31,7 +31,7 @@ def skewed_run(spark, event_logs, tmp_path_factory):
             yield pa.RecordBatch.from_arrays([words.flatten(), keys], names=["word", "key"])
 
     stream = (
-        spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6))).option("partitions", "2")
+        spark.readStream.format("sentences").option("load", str(Constant(1e6))).option("partitions", "2")
         .option("words", WORDS).option("keys", "1000").option("hot", "0.5").option("rows_per_batch", ROWS).load()
     )  # fmt: skip
     words = stream.mapInArrow(split, "word string, key bigint").repartition(PARTITIONS, "key")

@@ -14,7 +14,7 @@ from headgate.spark.internals.status_store import StatusStore
 from headgate.spark.live_batches import LiveBatches
 from headgate.spark.probe import Probe
 from headgate.spark.probe_notes import BatchesNotTaken, PlanUnknown, RowsLost
-from headgate.workloads.load import Constant, load_to_text
+from headgate.workloads.load import Constant
 from headgate.workloads.throttle import throttle
 from same_batches import differences
 
@@ -25,7 +25,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 def sentences(spark, rows=200):
     return (
-        spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6))).option("words", "5")
+        spark.readStream.format("sentences").option("load", str(Constant(1e6))).option("words", "5")
         .option("keys", "50").option("rows_per_batch", str(rows)).load()
     )  # fmt: skip
 

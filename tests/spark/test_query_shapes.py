@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.reader import read_events
-from headgate.workloads.load import Step, load_to_text
+from headgate.workloads.load import Step
 from headgate.workloads.sentences import Text
 from headgate.workloads.throttle import throttle
 
@@ -53,7 +53,7 @@ class Queries:
 
     def sentences(self):
         """The source in Python: 50 rows, all of them due from the first moment on."""
-        load = load_to_text(Step(50 * 1e6, 0.0, at=1e-6))
+        load = str(Step(50 * 1e6, 0.0, at=1e-6))
         options = {"words": 4, "keys": 5, "partitions": 2}
         return self.spark.readStream.format("sentences").options(load=load, **options).load()
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from headgate.workloads.load import Constant, load_to_text
-from headgate.workloads.sentences import Text, mixed
+from headgate.workloads.load import Constant
+from headgate.workloads.scrambled import mixed
+from headgate.workloads.sentences import Text
 
 
 def emitted(spark, tmp_path, name, **options):
     """Run the source in batches of 500 rows until 2,000 are out, and give them all, by number."""
-    stream = spark.readStream.format("sentences").option("load", load_to_text(Constant(1e6)))
+    stream = spark.readStream.format("sentences").option("load", str(Constant(1e6)))
     for key, value in {"rows_per_batch": 500, "words": 3, "hot": 0.5, **options}.items():
         stream = stream.option(key, str(value))
     query = (

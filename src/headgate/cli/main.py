@@ -23,6 +23,7 @@ _COMMANDS = {
     "run": "start a job and keep it right-sized",
     "demo": "a word count on a local cluster under a load that rises and falls",
     "doctor": "what this machine has and what Headgate can do with it",
+    "load": "a load profile, drawn",
     "history": "what a controller decided, why, and what came of it; from its journal",
     "replay": "what another policy or setting would have decided on what a journal recorded",
     "report": "the story of a journal as one HTML page with plots",
@@ -41,6 +42,7 @@ examples:
   headgate decide --topology topology.csv --rates rates.log
   headgate decide --topology topology.csv --rates rates.log --explain
   headgate decide --topology topology.csv --rates rates.log --factor 0.2 --max 32 --format json
+  headgate load show 'step(2k -> 8k @ 60s)'
   headgate history job.journal
   headgate replay job.journal --policy ds2
   headgate report job.journal > story.html

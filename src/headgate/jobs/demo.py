@@ -29,7 +29,7 @@ from headgate.runtime.entries import Entry, Intent, Seen
 from headgate.spark.internals.queries import end_after_this_batch
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Load, Step, load_to_text
+from headgate.workloads.load import Load, Step
 from headgate.workloads.sentences import SentencesSource, Text
 from headgate.workloads.throttle import throttle
 
@@ -66,7 +66,7 @@ STAGES = (Stage(30.0, 10.0, least=1), Stage(120.0, 80.0, least=4), Stage(190.0, 
 def load() -> Load:
     """10 sentences a second, then 80, then 40."""
     first, second, third = STAGES
-    return Step(first.rate, second.rate, at=first.until) + Step(0.0, third.rate - second.rate, at=second.until)
+    return Step(first.rate, second.rate, at=first.until, then=((second.until, third.rate),))
 
 
 def split(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -78,7 +78,7 @@ def split(batch: pa.RecordBatch) -> pa.RecordBatch:
 def word_count(spark: SparkSession) -> DataFrame:
     """How often each word came."""
     sentences = (
-        spark.readStream.format("sentences").option("load", load_to_text(load())).option("partitions", str(PARTITIONS))
+        spark.readStream.format("sentences").option("load", str(load())).option("partitions", str(PARTITIONS))
         .option("words", str(WORDS)).option("vocabulary", str(VOCABULARY)).load()
     )  # fmt: skip
     return sentences.mapInArrow(throttle(SECONDS_PER_SENTENCE, split), "word string").groupBy("word").count()

@@ -4,7 +4,8 @@ import re
 
 from headgate.model.errors import InputError
 
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+"""Of each unit."""
 
 
 def seconds(text: str | float) -> float:
@@ -16,8 +17,8 @@ def seconds(text: str | float) -> float:
     if isinstance(text, int | float) and not isinstance(text, bool):
         value = float(text)
     else:
-        parts = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)", str(text), re.ASCII)
-        value = float(parts[1]) * _SECONDS[parts[2]] if parts else 0.0
+        parts = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)", str(text), re.ASCII)
+        value = float(parts[1]) * SECONDS[parts[2]] if parts else 0.0
     if not 0 < value < float("inf"):
         raise InputError(f'"{text}" is no duration; give it as 10s, 500ms, 2m or 1h')
     return value

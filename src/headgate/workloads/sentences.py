@@ -1,13 +1,14 @@
 """The source `sentences`: an endless text whose every row is a pure function of its number.
 
     spark.dataSource.register(SentencesSource)
-    spark.readStream.format("sentences").option("load", load_to_text(Constant(1000))).load()
+    spark.readStream.format("sentences").option("load", "constant(1k)").load()
 
 Columns: `number` (0, 1, 2, …), `sentence` (so many words) and `key`. Offsets are
 row numbers, so any range replays exactly, on any number of partitions, and what has not been read is the backlog.
 
-Options: `load` (a profile, see `load.py`), `partitions` (2), `words` (10 per sentence), `vocabulary` (1,000 different
-words), `keys` (64) and `hot` (0: the share of rows whose key is 0, beyond its even share), `rows_per_batch` (no limit).
+Options: `load` (a profile as text, see `load/language.py`), `partitions` (2), `words` (10 per sentence), `vocabulary`
+(1,000 different words), `keys` (64) and `hot` (0: the share of rows whose key is 0, beyond its even share),
+`rows_per_batch` (no limit).
 """
 
 import time
@@ -23,22 +24,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from headgate.model.errors import InputError
 from headgate.workloads.load import Load, load_from_text
+from headgate.workloads.scrambled import mixed, unit_interval
 
 _ROWS_AT_A_TIME = 10_000
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(numbers: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
-    """Numbers scrambled so that neighbours have nothing in common (the finaliser of SplitMix64).
-
-    >>> mixed(np.arange(3, dtype=np.uint64), salt=1).tolist() == mixed(np.arange(3, dtype=np.uint64), salt=1).tolist()
-    True
-    """
-    with np.errstate(over="ignore"):
-        z = (numbers + np.uint64(salt + 1)) * _ODD
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
 
 
 class Text:
@@ -59,7 +47,7 @@ class Text:
     def key(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """An even key, but for the share of rows that all have key 0."""
         even = (mixed(numbers, 1001) % np.uint64(self.keys)).astype(np.int64)
-        chosen = (mixed(numbers, 1002) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.hot
+        chosen = unit_interval(numbers, 1002) < self.hot
         return np.where(chosen, 0, even)
 
 

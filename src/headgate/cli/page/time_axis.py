@@ -18,12 +18,21 @@ def time_ticks(low: float, high: float, about: int = 8) -> tuple[list[float], Ca
 
     Seconds since 1970; a change of the clock in between shifts what follows it, the labels are right even so.
     """
-    step = next((step for step in _STEPS if (high - low) / step <= about), _STEPS[-1])
+    step = clock_step(high - low, about)
     offset = local(low).utcoffset()
     shift = offset.total_seconds() if offset is not None else 0.0
     first = int(-(-(low + shift) // step))
     last = int((high + shift) // step)
     return [number * step - shift for number in range(first, last + 1)], _label(step)
+
+
+def clock_step(span: float, about: int) -> float:
+    """Seconds that people count in, so that about so many of them make up a span.
+
+    >>> clock_step(1200, 8), clock_step(3, 8)
+    (300.0, 1.0)
+    """
+    return next((step for step in _STEPS if span / step <= about), _STEPS[-1])
 
 
 def _label(step: float) -> Callable[[float], str]:

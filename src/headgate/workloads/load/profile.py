@@ -1,0 +1,55 @@
+"""What every load profile can say."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from headgate.model.errors import InputError
+from headgate.workloads.load.units import is_number
+
+
+class Load(msgspec.Struct, frozen=True):
+    """A rate over time, and how many records it has come to by a moment."""
+
+    def rate(self, seconds: float) -> float:
+        """Records per second at this moment."""
+        raise NotImplementedError
+
+    def records(self, seconds: float) -> float:
+        """Records due from the beginning up to this moment."""
+        raise NotImplementedError
+
+    def corners(self, until: float) -> Iterator[float]:
+        """Moments in between, in order, where the rate jumps or bends; from one to the next it is smooth."""
+        raise NotImplementedError
+
+    def worth_seeing(self) -> float:
+        """Seconds after which nothing new comes; of what never ends a good part."""
+        return 60.0
+
+    def __add__(self, other: "Load") -> "Load":
+        from headgate.workloads.load.combined import Sum  # noqa: PLC0415 - a sum is a load itself
+
+        return Sum((self, other))
+
+    def __mul__(self, other: "Load | float") -> "Load":
+        from headgate.workloads.load.combined import Product  # noqa: PLC0415 - as above
+        from headgate.workloads.load.shapes import Constant  # noqa: PLC0415
+
+        return Product((self, other if isinstance(other, Load) else Constant(float(other))))
+
+    __rmul__ = __mul__
+
+
+def at_least_zero(shape: str, **values: float) -> None:
+    """`InputError` for a rate or a moment that is none."""
+    for name, value in values.items():
+        if not is_number(value) or value < 0:
+            raise InputError(f"{shape}: {name} is {value:g}; give a number from 0 on")
+
+
+def above_zero(shape: str, **values: float) -> None:
+    """`InputError` for a stretch of time without length."""
+    for name, value in values.items():
+        if not is_number(value) or value <= 0:
+            raise InputError(f"{shape}: {name} is {value:g}; give a number above 0")
