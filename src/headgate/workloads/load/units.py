@@ -21,8 +21,8 @@ def rate_text(value: float) -> str:
 def time_text(value: float) -> str:
     """The same for a time.
 
-    >>> time_text(90.0), time_text(120.0), time_text(0.5), time_text(86400.0)
-    ('90s', '2m', '0.5s', '1d')
+    >>> time_text(90.0), time_text(120.0), time_text(0.5), time_text(86400.0), time_text(0.0)
+    ('90s', '2m', '0.5s', '1d', '0s')
     """
     return _shortest(value, {unit: SECONDS[unit] for unit in "mhd"}, plain="s")
 
@@ -33,7 +33,7 @@ def part_text(value: float) -> str:
     >>> part_text(0.1), part_text(0.015), part_text(2.0)
     ('10%', '1.5%', '2')
     """
-    return _shortest(value, {"%": 0.01})
+    return _shortest(value, {"%": 0.01}, if_as_short=True)
 
 
 def number_text(value: float) -> str:
@@ -51,10 +51,10 @@ def is_number(value: float) -> bool:
     return math.isfinite(value)
 
 
-def _shortest(value: float, units: dict[str, float], plain: str = "") -> str:
+def _shortest(value: float, units: dict[str, float], plain: str = "", *, if_as_short: bool = False) -> str:
     best = number_text(value) + plain
     for unit, worth in units.items():
         written = number_text(value / worth)
-        if float(written) * worth == value and len(written) + len(unit) <= len(best):
+        if float(written) * worth == value and len(written) + len(unit) < len(best) + if_as_short:
             best = written + unit
     return best

@@ -1,0 +1,64 @@
+"""Columns of text from numbers, without a Python string for any row."""
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headgate.workloads.scrambled import mixed
+
+_SIZE = 1 << 16
+_LONGEST = 1 << 12
+"""Letters of a text, at the most."""
+_LETTERS = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
+_DIGITS = np.frombuffer(b"0123456789", dtype=np.uint8)
+
+
+@lru_cache(maxsize=4)
+def _endless(salt: int) -> npt.NDArray[np.uint8]:
+    """Letters without meaning, the same ones everywhere."""
+    return _LETTERS[(mixed(np.arange(_SIZE, dtype=np.uint64), salt) % np.uint64(26)).astype(np.int64)]
+
+
+def nonsense(numbers: npt.NDArray[np.uint64], salt: int, lengths: npt.NDArray[np.int64]) -> pa.StringArray:
+    """So many letters for each number, 4,096 at the most.
+
+    >>> nonsense(np.arange(2, dtype=np.uint64), 1, np.array([3, 0])).to_pylist()[1]
+    ''
+    """
+    starts = (mixed(numbers, salt) % np.uint64(_SIZE - _LONGEST)).astype(np.int64)
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    where = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return _strings(np.concatenate(([0], ends)), _endless(0)[where])
+
+
+def digits(numbers: npt.NDArray[np.uint64], salt: int, pattern: str) -> pa.StringArray:
+    """A text for each number in which every # of a pattern is a digit.
+
+    >>> text = digits(np.arange(1, dtype=np.uint64), 1, "#-#")[0].as_py()
+    >>> text[1], text[::2].isdigit(), len(text)
+    ('-', True, 3)
+    """
+    rows = np.tile(np.frombuffer(pattern.encode(), dtype=np.uint8), (len(numbers), 1))
+    for turn, place in enumerate(place for place, sign in enumerate(pattern) if sign == "#"):
+        rows[:, place] = _DIGITS[(mixed(numbers, salt + turn) % np.uint64(10)).astype(np.int64)]
+    return _strings(np.arange(len(numbers) + 1) * len(pattern), rows.ravel())
+
+
+def one_of(numbers: npt.NDArray[np.uint64], salt: int, choice: pa.StringArray) -> pa.StringArray:
+    """One text of a few for each number, all equally likely."""
+    return choice.take(pa.array((mixed(numbers, salt) % np.uint64(len(choice))).astype(np.int64)))
+
+
+def sizes(texts: pa.StringArray) -> npt.NDArray[np.int64]:
+    """Bytes of each."""
+    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.diff(offsets).astype(np.int64)
+
+
+def _strings(offsets: npt.NDArray[np.int64], letters: npt.NDArray[np.uint8]) -> pa.StringArray:
+    return pa.StringArray.from_buffers(
+        len(offsets) - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(letters))
+    )
