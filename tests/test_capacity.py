@@ -1,5 +1,6 @@
 """The capacity model, against batches whose truth is known because they were made to measure."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from batches import Op, batch, batches
 from headgate.model.capacity import Pool, Setting
 from headgate.model.learned_capacity import capacity
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 
 EVEN = {"map": Op([100] * 8)}  # 8 tasks of 0.4 s; driver 0.3 s
 
@@ -123,3 +125,16 @@ def test_without_fixed_cost_driver_or_unevenness_it_is_ds2_for_shared_slots(cost
     seen = batches(4, chain, driver=0)
     useful = sum(12 * 10 * cost / 1000 for cost in costs)
     assert predicted(seen, pool=Pool((slots,))) == pytest.approx(useful / slots)
+
+
+def test_after_a_restart_with_other_partitions_the_batches_before_it_say_nothing_about_the_layout():
+    def ran(tasks, run):
+        job = VirtualJob((VirtualOperator("parse", tasks, fixed=0.1, per_record=0.004),), trigger=10.0)
+        spark = VirtualSpark(job, lambda at: 250 * at, executors=4)
+        return [msgspec.structs.replace(spark.run_batch(), run=run) for _ in range(20)]
+
+    before, after = ran(2, "first"), ran(16, "second")
+    learned = capacity([*before, *after[:6]])
+    assert learned.operators[0].partitions == 16
+    # 2,500 records of 4 ms in 16 tasks, 0.1 s more each: 11.6 s on 4 slots are 2.9 s; 2 tasks would take 5.1 s.
+    assert learned.predict().batch.value == pytest.approx(2.9, abs=0.5)

@@ -183,7 +183,8 @@ def test_a_word_is_left_for_the_controller(headgate, journal):
     assert headgate("tell", path, "pause").out == "left for the controller: pause\n"
     assert headgate("tell", path, "scale", 6).out == "left for the controller: scale 6\n"
     with Journal(path) as one:
-        assert [(command.word, command.executors) for command in one.commands()] == [("pause", None), ("scale", 6)]
+        words = list(iter(lambda: one.take_command(0.0), None))
+    assert [(command.word, command.executors) for command in words] == [("pause", None), ("scale", 6)]
 
 
 def test_who_tells_where_nobody_listens_is_told_so(headgate, journal):
@@ -207,4 +208,4 @@ def test_what_is_no_word_is_refused_in_one_line(headgate, journal, words, said):
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
     with Journal(path) as one:
-        assert one.commands() == []
+        assert one.take_command(0.0) is None

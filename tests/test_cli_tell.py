@@ -14,7 +14,7 @@ def journal(tmp_path):
 
 def left(path):
     with Journal(path) as journal:
-        return journal.commands()
+        return list(iter(lambda: journal.take_command(0.0), None))
 
 
 def test_a_restart_says_what_is_to_change(headgate, journal):

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins, StopAsking
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
 from headgate.control.reducer import step
 from headgate.control.said import Failed, Short, Undone, Unjudged
@@ -52,7 +52,7 @@ def test_executors_that_take_their_time_to_leave_are_no_shortage():
 def test_executors_that_do_not_come_are_one():
     _, actions, said = after(under_way(1, 3), Tick(SETTINGS.patience + 1))
     assert said == [Short(3, 1)]
-    assert actions == [SetExecutors(1, 1)]  # what was asked for is taken back
+    assert actions == [StopAsking(1)]  # what was asked for is taken back; who is there stays
 
 
 def test_a_plan_that_nothing_can_be_said_about_comes_to_its_end_all_the_same():
@@ -184,3 +184,158 @@ def test_a_long_interval_is_not_taken_for_silence():
     assert said == []
     _, _, said = after(state, Tick(spark.now + 1000.0))
     assert "no batch for 1000 s" in str(said[0])
+
+
+def test_a_shrink_that_fails_does_not_call_back_who_is_gone():
+    state, actions, said = after(under_way(6, 2), ActionFailed(1.0, 1, "executor 5 did not leave"))
+    assert (state.plan, state.desired, said) == (None, 2, [Failed(1, "executor 5 did not leave")])
+    _, actions, said = after(state, ClusterSeen(2.0, executors(2)))
+    assert (actions, said) == ([], [])
+
+
+def test_bins_that_do_not_move_leave_what_is_wanted_as_it_is():
+    state, _, said = after(under_way(4, 4, arrived=0.5, desired=4), ActionFailed(1.0, 1, "no such bin"))
+    assert (state.plan.id, state.desired, said) == (1, 4, [Failed(1, "no such bin")])
+
+
+class ByQuery(msgspec.Struct, frozen=True):
+    """So many executors for each query by name; and so many where there must be something to spare."""
+
+    plain: dict[str, int]
+    strict: dict[str, int]
+    name: str = "by query"
+
+    def start(self):
+        return None
+
+    def size(self, memory, evidence, objective, now):
+        needs = self.plain if objective == SETTINGS.objective else self.strict
+        return memory, PoolAnswer(self.name, needs[evidence.batches[-1].query])
+
+
+@pytest.mark.parametrize(
+    ("plain", "strict", "there", "then"),
+    [
+        ((2, 2), (3, 3), 4, 4),  # enough, though not with something to spare
+        ((3, 1), (5, 1), 4, 4),
+        ((1, 1), (1, 2), 4, 3),  # fewer do, with something to spare
+        ((1, 1), (3, 3), 4, 4),
+        ((4, 2), (5, 3), 4, 6),
+    ],
+)
+def test_what_several_queries_need_is_added_up_before_it_is_compared(plain, strict, there, then):
+    policy = ByQuery(dict(zip("ab", plain, strict=True)), dict(zip("ab", strict, strict=True)))
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=there)
+    state, moves = State(), []
+    while spark.now < 600:
+        batch = spark.run_batch()
+        two = [BatchSeen(spark.now, msgspec.structs.replace(batch, query=query, name=query), 10.0) for query in "ab"]
+        state, actions, _ = after(state, ClusterSeen(spark.now, spark.executors()), *two, policy=policy)
+        for action in actions:
+            if isinstance(action, SetExecutors):
+                moves.append(action.executors)
+                spark.set_executors(action.executors)
+    assert moves == ([then] if then != there else [])
+
+
+def test_nothing_shrinks_while_one_of_several_queries_is_silent():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    state, actions = State(), []
+    while spark.now < 120:
+        batch = spark.run_batch()
+        two = [BatchSeen(spark.now, msgspec.structs.replace(batch, query=query, name=query), 10.0) for query in "ab"]
+        state, more, _ = after(state, ClusterSeen(spark.now, spark.executors()), *two, policy=Always(2))
+    while spark.now < SETTINGS.forgotten:  # b no longer speaks; a alone would do with one
+        batch = msgspec.structs.replace(spark.run_batch(), query="a", name="a")
+        state, more, said = after(state, BatchSeen(spark.now, batch, 10.0), policy=Always(1))
+        actions += more
+    assert actions == []
+    assert "b is silent" in str(said[-1])
+
+
+def test_a_query_with_a_long_interval_is_not_forgotten():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=2)
+    rare = msgspec.structs.replace(spark.run_batch(), query="rare", name="rare")
+    state, _, _ = after(State(), ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, rare, 1200.0))
+    while spark.now < 2 * SETTINGS.forgotten:
+        state, _, _ = after(state, BatchSeen(spark.now, spark.run_batch(), 10.0))
+    assert set(state.batches) == {"rare", "virtual"}
+
+
+def warmed_up(settings=SETTINGS, policy=None, until=200.0):
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=2)
+    state = State()
+    while spark.now < until:
+        batch = spark.run_batch()
+        events = (ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, batch, 10.0))
+        state, _, _ = after(state, *events, settings=settings, policy=policy or Always(2))
+    return spark, state
+
+
+def test_a_batch_from_the_future_is_ignored_and_the_next_one_counts():
+    spark, state = warmed_up()
+    batch = spark.run_batch()
+    ahead = msgspec.structs.replace(batch, began=batch.began + 7_200_000)
+    state, _, said = after(state, BatchSeen(spark.now, ahead, 10.0))
+    assert "ended 120 minutes after it was seen: a clock is wrong" in str(said[0])
+    following = spark.run_batch()
+    state, _, _ = after(state, BatchSeen(spark.now, following, 10.0))
+    assert state.batches["virtual"][-1].number == following.number
+
+
+def test_a_clock_that_is_set_back_is_said_and_everything_is_gathered_anew():
+    spark, state = warmed_up(until=10_000.0)
+    batch = spark.run_batch()
+    earlier = msgspec.structs.replace(batch, began=batch.began - 8_000_000)
+    state, _, said = after(state, BatchSeen(spark.now - 8000.0, earlier, 10.0))
+    assert "the clock was set back by 133 minutes" in str(said[0])
+    assert [one.number for one in state.batches["virtual"]] == [batch.number]
+
+
+def test_what_was_needed_before_a_silence_does_not_count_after_it():
+    # Two would do, at every look; the stretch of time that must pass lies within the silence.
+    settings = msgspec.structs.replace(SETTINGS, down_stretch=300.0)
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    state, actions = State(), []
+    while spark.now < 1500:
+        batch = spark.run_batch()
+        events = [ClusterSeen(spark.now, spark.executors())]
+        if not 150 < spark.now < 1200:
+            events.append(BatchSeen(spark.now, batch, 10.0))
+        state, more, _ = after(state, *events, Tick(spark.now), settings=settings, policy=Always(2))
+        actions += [(spark.now, action) for action in more]
+        if actions:
+            break
+    assert not actions or actions[0][0] > 1200 + 0.9 * 300
+
+
+def test_a_plan_is_not_undone_for_what_happens_long_after_it():
+    spark, state = warmed_up(policy=Always(2))
+    old = Plan(9, 0.0, 1, 2, 1.0, 1.0, 1e9, 1e3, arrived=spark.now - SETTINGS.judging - 1)
+    batch = spark.run_batch()
+    slow = msgspec.structs.replace(batch, duration=9000)
+    state = msgspec.structs.replace(state, unjudged=old)
+    for _ in range(6):
+        slow = msgspec.structs.replace(slow, number=slow.number + 1)
+        state, actions, said = after(state, BatchSeen(spark.now, slow, 10.0), policy=Always(2))
+        assert not [one for one in said if isinstance(one, Undone)]
+        assert actions == []
+
+
+def test_while_a_restart_is_under_way_nothing_else_is_begun():
+    spark, state = warmed_up(policy=Always(2))
+    state, _, _ = after(state, Command(spark.now, "restart", layout=Layout({"parse": 6})))
+    last = spark.run_batch()  # the one that is drained
+    state, actions, said = after(state, BatchSeen(spark.now, last, 10.0), policy=Always(8))
+    assert (actions, str(said[-1])) == ([], "nothing is changed: restart 1 is under way")
+    again = msgspec.structs.replace(spark.run_batch(), run="another")
+    state, _, _ = after(state, BatchSeen(spark.now, again, 10.0), policy=Always(8))
+    assert state.restarting is None
+
+
+def test_a_restart_that_does_not_come_is_over_as_well():
+    spark, state = warmed_up(policy=Always(2))
+    state, _, _ = after(state, Command(spark.now, "restart", layout=Layout({"parse": 6})))
+    for _ in range(2):
+        state, _, _ = after(state, BatchSeen(spark.now, spark.run_batch(), 10.0))
+    assert state.restarting is None

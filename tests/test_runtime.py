@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from batches import Op, batch
-from headgate.control.actions import Layout, SetExecutors, SpreadBins
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed, Command
 from headgate.control.said import AsPredicted, Failed, Held, Lost, NotHelping, Planned, Resumed, Short
 from headgate.control.settings import Period, Settings
@@ -244,7 +244,9 @@ def test_the_number_of_a_plan_is_never_given_twice(path):
 def test_after_a_quiet_end_nothing_is_resumed(path):
     written(path)
     with Journal(path) as journal:
-        assert recovered(journal) == (1, 3, None, True, 2, False, Layout())
+        known = recovered(journal)
+        assert (known.plans, known.desired, known.under_way, known.in_order, known.before) == (1, 3, None, True, 2)
+        assert (known.paused, known.layout, known.unproven) == (False, Layout(), None)
         controller(virtual(constant(392), executors=3), journal).turn()
     assert not [one for one in all_said(path) if isinstance(one, Resumed)]
 
@@ -336,10 +338,12 @@ def test_a_word_is_taken_exactly_once(path):
     with Journal(path) as journal:
         journal.tell(Command(1.0, "pause"))
         journal.tell(Command(2.0, "scale", 3))
-        assert journal.commands() == [Command(1.0, "pause"), Command(2.0, "scale", 3)]
-        assert journal.commands() == []
+        assert journal.take_command(5.0) == Command(5.0, "pause")
+        assert journal.take_command(6.0) == Command(6.0, "scale", 3)
+        assert journal.take_command(7.0) is None
     with Journal(path) as journal:
-        assert journal.commands() == []
+        assert journal.take_command(8.0) is None
+    assert [(entry.at, entry.command.word) for entry in entries(path)] == [(5.0, "pause"), (6.0, "scale")]
 
 
 def test_of_several_that_ask_at_the_same_time_one_gets_the_word(path):
@@ -350,8 +354,8 @@ def test_of_several_that_ask_at_the_same_time_one_gets_the_word(path):
 
     def ask():
         with Journal(path) as mine:
-            for _ in range(10):
-                taken.extend(mine.commands())
+            while (command := mine.take_command(0.0)) is not None:
+                taken.append(command)
 
     askers = [threading.Thread(target=ask) for _ in range(3)]
     for asker in askers:
@@ -437,3 +441,51 @@ def test_reading_changes_nothing(path):
     written(path, until=100.0)
     with Journal(path, read_only=True) as journal, pytest.raises(InputError, match="cannot be written to"):
         journal.tell(Command(0.0, "pause"))
+
+
+# What restarts have changed.
+
+
+def test_a_restart_that_nothing_ran_with_is_told_from_those_that_work(path):
+    with Journal(path) as journal:
+        journal.append(Began(1.0, "app", "capacity", SETTINGS))
+        journal.append(Intent(2.0, Restart(1, Layout({"parse": 4}))))
+        journal.append(Carried(3.0, 1, "started again with parse=4 after 1.0 s"))
+        journal.append(Intent(4.0, Restart(2, Layout(memory="64g"))))
+        known = recovered(journal)
+        assert (known.layout, known.unproven) == (Layout({"parse": 4}, memory="64g"), 2)
+        assert known.proven_layout == Layout({"parse": 4})
+        journal.append(Began(5.0, "another app", "capacity", SETTINGS))  # it does work
+        assert recovered(journal).unproven is None
+        journal.append(Intent(6.0, Restart(3, Layout(cores=9))))
+        journal.append(Spoke(7.0, Failed(3, "no executor came")))
+        assert recovered(journal).layout == Layout({"parse": 4}, memory="64g")
+
+
+def test_a_plan_of_long_ago_is_not_gone_on_with(path):
+    engine = virtual(constant(200))
+    turn_until(controller(engine), 100.0)
+    with Journal(path) as journal:
+        journal.append(Began(1.0, "app", "capacity", SETTINGS))
+        journal.append(Cluster(1.0, (Executor("0", "host", 1),)))
+        journal.append(Intent(2.0, SetExecutors(1, 4)))
+        engine.spark.now += SETTINGS.forgotten
+        one = controller(engine, journal)
+        assert one.state.plan is None
+        before = len(engine.actions)
+        one.turn()
+        assert engine.actions[before:] == []
+    (failed,) = [one for one in all_said(path) if isinstance(one, Failed)]
+    assert "which says nothing about now" in str(failed)
+
+
+def test_whoever_says_something_is_answered_even_if_that_was_said_before(path):
+    engine = virtual(constant(200))
+    with Journal(path) as journal:
+        one = controller(engine, journal)
+        turn_until(one, 1500.0)  # it has said that so many executors are what is needed
+        there = len(engine.executors())
+        journal.tell(Command(0.0, "scale", there))
+        told = len(all_said(path))
+        one.turn()
+    assert str(all_said(path)[told]) == f"{there} executors are what is needed"

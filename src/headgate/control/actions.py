@@ -14,6 +14,12 @@ class SetExecutors(msgspec.Struct, frozen=True, tag="set-executors", tag_field="
     executors: int
 
 
+class StopAsking(msgspec.Struct, frozen=True, tag="stop-asking", tag_field="action"):
+    """Ask the cluster for no more executors than it has given; those that are there stay, ready or not yet."""
+
+    plan: int
+
+
 class SpreadBins(msgspec.Struct, frozen=True, tag="spread-bins", tag_field="action"):
     """Spread the state of a query evenly over the executors that are there; or put some bins where they are told."""
 
@@ -62,4 +68,4 @@ class Restart(msgspec.Struct, frozen=True, tag="restart", tag_field="action"):
     layout: Layout
 
 
-Action: TypeAlias = SetExecutors | SpreadBins | Restart
+Action: TypeAlias = SetExecutors | StopAsking | SpreadBins | Restart

@@ -13,6 +13,7 @@ HOUR = 3600.0
 _MUCH_LONGER = 1.3
 _SHRINKING = 0.97
 _FEW = 2
+_INTERVALS = 3
 
 Guard = Callable[[State, float, Settings], Said | None]
 
@@ -42,17 +43,32 @@ def nothing_known(state: State, now: float, settings: Settings) -> Said | None:
 
 def stale(state: State, now: float, settings: Settings) -> Said | None:
     """Silence: a query that is stuck, stopped, or no longer measured. Missing metrics never scale anything."""
-    if not state.heard:
+    if not state.heard or len(silent_for_long(state, now, settings.stale)) < len(state.batches):
         return None
-    silent = now - max(state.heard.values())
-    usual = min((_interval(seen, state.triggers.get(query)) for query, seen in state.batches.items()), default=0.0)
-    return Stale(silent) if silent > max(settings.stale, 3 * usual) else None
+    return Stale(now - max(state.heard.values()))
+
+
+def silent_for_long(state: State, now: float, seconds: float) -> list[str]:
+    """Queries of which nothing was heard for so long, and for three times as long as from one batch to the next."""
+    return [
+        query
+        for query, seen in state.batches.items()
+        if now - state.heard.get(query, now) > max(seconds, _INTERVALS * _interval(seen, state.triggers.get(query)))
+    ]
 
 
 def _interval(seen: Sequence[MicroBatch], trigger: float | None) -> float:
     """Seconds from one batch to the next, the last time."""
     apart = (seen[-1].began - seen[-2].began) / 1000 if len(seen) > 1 else 0.0
     return max(trigger or 0.0, apart, seen[-1].duration / 1000)
+
+
+def restarting(state: State, now: float, settings: Settings) -> Said | None:
+    """The query is about to be another one."""
+    asked = state.restarting
+    if asked is None or now - asked.at > settings.judging:
+        return None
+    return Held(f"restart {asked.plan} is under way")
 
 
 def under_way(state: State, now: float, settings: Settings) -> Said | None:
@@ -105,6 +121,7 @@ GUARDS: Sequence[Guard] = (
     off_period,
     nothing_known,
     stale,
+    restarting,
     under_way,
     cooling_down,
     gathering,

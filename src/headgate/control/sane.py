@@ -4,13 +4,13 @@ import numpy as np
 
 from headgate.model.microbatch import MicroBatch
 
-_CLOCK_JUMP = 3600_000
-"""Milliseconds: a batch that began so long before its predecessor shows a clock that was set back."""
+CLOCK_JUMP = 3600.0
+"""Seconds: clocks that differ by so much do not show the same time."""
 
 
-def problem_with(batch: MicroBatch, before: MicroBatch | None) -> str | None:
-    """What is wrong with a batch, in words; None if nothing is."""
-    wrong = _in_itself(batch) or (_after(batch, before) if before is not None else None)
+def problem_with(batch: MicroBatch, before: MicroBatch | None, at: float) -> str | None:
+    """What is wrong with a batch that was seen at this time, in words; None if nothing is."""
+    wrong = _in_itself(batch) or _by_the_clock(batch, at) or (_after(batch, before) if before is not None else None)
     return None if wrong is None else f"batch {batch.number} of {batch.name} {wrong}"
 
 
@@ -28,11 +28,12 @@ def _in_itself(batch: MicroBatch) -> str | None:
     return None
 
 
-def _after(batch: MicroBatch, before: MicroBatch) -> str | None:
-    if batch.run != before.run:
+def _by_the_clock(batch: MicroBatch, at: float) -> str | None:
+    off = (batch.began + batch.duration) / 1000 - at
+    if abs(off) <= CLOCK_JUMP:
         return None
-    if batch.number <= before.number:
-        return f"comes after batch {before.number}"
-    if batch.began < before.began - _CLOCK_JUMP:
-        return f"began before batch {before.number}: the clock was set back"
-    return None
+    return f"ended {abs(off) / 60:,.0f} minutes {'after' if off > 0 else 'before'} it was seen: a clock is wrong"
+
+
+def _after(batch: MicroBatch, before: MicroBatch) -> str | None:
+    return f"comes after batch {before.number}" if batch.run == before.run and batch.number <= before.number else None

@@ -47,6 +47,15 @@ class Useless(msgspec.Struct, frozen=True):
     executors: int
 
 
+class RestartUnderWay(msgspec.Struct, frozen=True):
+    """A restart that was asked for, and the batch that each query was at then."""
+
+    plan: int
+    at: float
+    batches: Mapping[str, tuple[str, int]]
+    """Query -> its run, and the number of its last batch."""
+
+
 class Decided(msgspec.Struct, frozen=True):
     """What the policy said when it was last asked, and about what."""
 
@@ -55,6 +64,8 @@ class Decided(msgspec.Struct, frozen=True):
     load: tuple[float, ...]
     """Records and seconds of a recent batch, by query."""
     answers: tuple[PoolAnswer, ...]
+    need: int
+    """Executors, over all queries."""
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -95,5 +106,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     proposal: int | None = None
     bins_advised: tuple[int, ...] = ()
     """Numbers of bins that were last advised, one a query."""
+    restarting: RestartUnderWay | None = None
     warned: frozenset[str] = frozenset()
     """Warnings that stand: each is said once until it is over."""
+    latest: float = 0.0
+    """The time of the last event."""

@@ -48,8 +48,17 @@ def present_pool(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
 
 
 def on_the_last_pool(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
-    """Those that ran on as many slots as the last one."""
-    return [batch for batch in batches if batch.slots == batches[-1].slots]
+    """Those that ran on as many slots as the last one, and were cut into as many tasks."""
+    last = batches[-1]
+    return [batch for batch in batches if batch.slots == last.slots and _cut_alike(batch, last)]
+
+
+def _cut_alike(one: MicroBatch, other: MicroBatch) -> bool:
+    """Within a run nobody changes the number of partitions; a restart may."""
+    if one.run == other.run:
+        return True
+    now = {operator.id: operator.instances for operator in other.dataflow.operators}
+    return all(now.get(operator.id, operator.instances) == operator.instances for operator in one.dataflow.operators)
 
 
 def _same_pool(one: MicroBatch, other: MicroBatch) -> bool:

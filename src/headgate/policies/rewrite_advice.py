@@ -38,11 +38,32 @@ class RewriteAdvice(msgspec.Struct, frozen=True):
     gain: float | None
     """Executor-hours a day; None where it could not keep up at all otherwise."""
 
+    def within(self, least: int, most: int) -> "RewriteAdvice | None":
+        """The same for a pool with bounds; None where it gains nothing there.
+
+        >>> RewriteAdvice(4, 8, 30.0, 6, 4, 48.0).within(1, 3) is None  # what it needs is not allowed
+        True
+        >>> RewriteAdvice(4, 8, 30.0, 6, 4, 48.0).within(5, 8).gain  # one fewer, for a day
+        24.0
+        >>> RewriteAdvice(4, 8, 30.0, 6, 4, 48.0).within(1, 4).gain is None  # as things are nothing allowed does
+        True
+        """
+        then = max(self.executors_then, least)
+        if then > most:
+            return None
+        if self.executors_now is None or self.executors_now > most:
+            return msgspec.structs.replace(self, executors_now=None, executors_then=then, gain=None)
+        now = max(self.executors_now, least)
+        if then >= now:
+            return None
+        saved = (now - then) * HORIZON / 3600
+        return msgspec.structs.replace(self, executors_now=now, executors_then=then, gain=saved)
+
     def __str__(self) -> str:
         gained = (
-            "no number of executors meets the objective now"
+            "no number of executors that is allowed meets the objective now"
             if self.gain is None
-            else f"saves {self.gain:.0f} executor-hours a day ({self.executors_now} executors now)"
+            else f"saves {self.gain:.0f} executor-hours a day ({self.executors_now} are needed now)"
         )
         return (
             f"{self.bins} bins of state instead of {self.now} would do with {self.executors_then} executors: {gained}; "

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.control.actions import Action, SetExecutors
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Event, Tick
 from headgate.control.reducer import step
-from headgate.control.said import Held, NotHelping, Resumed, Said
+from headgate.control.said import Failed, Held, NotHelping, Resumed, Said
 from headgate.control.settings import Settings
 from headgate.control.state import Decided, Plan, State
 from headgate.model.errors import InputError
@@ -70,9 +70,12 @@ class Controller:
             else:
                 self._note(Carried(told.at, told.plan, told.what))
         self._look()
-        for command in self.journal.commands() if self.journal is not None else ():
+        while self.journal is not None:
             # As of now: it may have lain there for long, and what it begins must not be late before it has begun.
-            self.take(replace(command, at=self._clock()))
+            command = self.journal.take_command(self._clock())
+            if command is None:
+                break
+            self.take(command)
         if self._clock() - self._ticked >= _TICK:
             self._ticked = self._clock()
             self.take(Tick(self._ticked))
@@ -86,7 +89,7 @@ class Controller:
             case ClusterSeen() if event.executors != self.state.executors:
                 self._note(Cluster(event.at, event.executors))
             case Command():
-                self._note(Told(event.at, event))
+                self._watch(Told(event.at, event))  # the journal has it: it was taken from there
             case _:
                 pass
         state, actions, said = step(self.state, event, self.settings, self.policy)
@@ -118,6 +121,11 @@ class Controller:
             self._note(Spoke(now, Held("paused")))
         if before.under_way is None or desired is None or before.paused or limits.mode == "advise":
             return
+        if now - before.last > limits.forgotten:
+            self.state = replace(self.state, desired=None)
+            ago = f"it was begun by a controller that ended {(now - before.last) / 60:,.0f} minutes ago"
+            self._note(Spoke(now, Failed(before.under_way, f"{ago}, which says nothing about now")))
+            return
         plan = Plan(before.under_way, now, before.before or desired, desired, None, 0.0, 0.0)
         self.state = replace(self.state, plan=plan)
         self._left_undone = SetExecutors(before.under_way, desired)
@@ -127,14 +135,14 @@ class Controller:
         """What the policy asks for, whenever that is something else than before."""
         if last is None or last.at != event.at:
             return
-        need = sum(answer.executors for answer in last.answers)
-        if need != self._needed:
-            self._needed = need
-            self._note(Needed(event.at, need))
+        if last.need != self._needed:
+            self._needed = last.need
+            self._note(Needed(event.at, last.need))
 
     def _say(self, event: Event, said: tuple[Said, ...]) -> None:
         for one in said:
-            if _gist(one) not in self._standing:
+            # What a person or a clock has asked for is answered, whatever was said before.
+            if not isinstance(event, BatchSeen) or _gist(one) not in self._standing:
                 self._note(Spoke(event.at, one))
         if isinstance(event, BatchSeen):
             self._standing = frozenset(map(_gist, said))

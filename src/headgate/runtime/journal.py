@@ -19,7 +19,7 @@ import msgspec
 from headgate.control.events import Command
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
-from headgate.runtime.entries import Entry, Seen
+from headgate.runtime.entries import Entry, Seen, Told
 
 _FORMAT = 1
 _BATCHES_KEPT = 20_000
@@ -117,14 +117,22 @@ class Journal:
         except sqlite3.OperationalError as error:
             raise InputError(f"{self.path}: cannot be written to ({error}); check its rights") from None
 
-    def commands(self) -> list[Command]:
-        """Words that were left since the last call."""
-        with self._lock:
-            # In one statement: of two that ask at the same time, one gets the word.
+    def take_command(self, now: float) -> Command | None:
+        """The oldest word that was left, as of now; that it was taken is written down with it, or neither is."""
+        with self._lock, self._database:
+            # Of two that ask at the same time, one gets the word.
+            self._database.execute("begin immediate")
             found = self._database.execute(
-                "update commands set taken = 1 where taken = 0 returning id, body"
-            ).fetchall()
-        return [self._command.decode(body) for _, body in sorted(found)]
+                "update commands set taken = 1 where id = (select min(id) from commands where taken = 0) returning body"
+            ).fetchone()
+            if found is None:
+                return None
+            command = msgspec.structs.replace(self._command.decode(found[0]), at=now)
+            told = Told(now, command)
+            self._database.execute(
+                "insert into entries (at, kind, body) values (?, ?, ?)", (now, type(told).__name__, self._encode(told))
+            )
+            return command
 
     # Reading.
 
@@ -146,6 +154,20 @@ class Journal:
                 else:
                     entry = self._entry.decode(body)
             yield entry
+
+    def last_batch(self, query: str) -> Seen | None:
+        """The last one of a query, by its id."""
+        asked = "select id, at, body from entries where kind = 'Seen' order by id desc"
+        try:
+            for id, at, body in self._database.execute(asked):
+                with self._readable(id):
+                    trigger, packed = msgspec.msgpack.decode(body)
+                    batch = unpack(packed)
+                if batch.query == query:
+                    return Seen(at, batch, trigger)
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(error) from None
+        return None
 
     def _rows(self, which: str, after: int) -> Iterator[tuple[int, float, str, bytes]]:
         asked = f"select id, at, kind, body from entries where {which} order by id"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headgate.control.actions import Action, SetExecutors, SpreadBins
+from headgate.control.actions import Action, SetExecutors, SpreadBins, StopAsking
 from headgate.control.events import BatchSeen, ClusterSeen, Event, Tick
 from headgate.control.reducer import step
 from headgate.control.said import Said
@@ -73,5 +73,7 @@ def closed_loop(
 def _carry_out(spark: VirtualSpark, action: Action) -> None:
     if isinstance(action, SetExecutors):
         spark.set_executors(action.executors)
+    elif isinstance(action, StopAsking):
+        spark.set_executors(len(spark.executors()))
     elif isinstance(action, SpreadBins):
         spark.spread_bins()

@@ -5,7 +5,7 @@ Time passes only in `seen`, one batch a call; the controller is handed `clock` s
 
 from collections.abc import Sequence
 
-from headgate.control.actions import Action, SetExecutors, SpreadBins
+from headgate.control.actions import Action, SetExecutors, SpreadBins, StopAsking
 from headgate.control.events import ActionFailed, BatchSeen
 from headgate.model.errors import InputError
 from headgate.model.microbatch import Executor
@@ -53,6 +53,8 @@ class VirtualEngine:
         self.actions.append(action)
         if isinstance(action, SetExecutors):
             self._set_executors(action)
+        elif isinstance(action, StopAsking):
+            self.spark.set_executors(len(self.spark.executors()))
         elif isinstance(action, SpreadBins):
             self.spark.spread_bins()
             self._tell(action.plan, f"state spread over {len(self.spark.there)} executors")
