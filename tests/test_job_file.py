@@ -47,6 +47,11 @@ def test_a_checkpoint_elsewhere_stays_where_it_is(job):
     assert job(LEAST.replace('"checkpoint"', '"s3://bucket/checkpoint"')).checkpoint == "s3://bucket/checkpoint"
 
 
+def test_a_checkpoint_of_this_machine_is_a_path_however_it_is_written(job, tmp_path):
+    assert job(LEAST.replace('"checkpoint"', '"file:/data/check%20point"')).checkpoint == "/data/check point"
+    assert job(LEAST.replace('"checkpoint"', '"file:///data/checkpoint"')).checkpoint == "/data/checkpoint"
+
+
 def test_everything_can_be_said(job):
     found = job(
         LEAST + "[cluster]\nmaster = 'spark://host:7077'\ncores = 2\nmemory = '4g'\nconf = { 'spark.a' = true }\n"
@@ -77,6 +82,10 @@ def test_everything_can_be_said(job):
         (LEAST + "[control]\ncoold_own = 3", '[control] coold_own is no setting (did you mean "cool_down"?)'),
         (LEAST + "[control]\ncool_down = -3.0", "cool_down is -3.0"),
         (LEAST + "[parallelism]\nparse = 0", "[parallelism] parse is 0"),
+        (LEAST + "[cluster]\nslots = 4\nmemory = '1.5g'", 'memory is "1.5g"; give it as 800m or 2g'),
+        (LEAST + "[cluster]\nslots = 4\nmemory = '256m'", "Spark starts no executor with less than 450m"),
+        (LEAST + "[cluster]\nslots = 4\ncores = 0", "[cluster] cores is 0"),
+        (LEAST + "[policy]\nname = 'capasity'", 'did you mean "capacity"?'),
         (LEAST.replace("count.py:build", "count.py"), 'build is "count.py"'),
     ],
 )

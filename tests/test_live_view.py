@@ -1,10 +1,11 @@
 """What a running job shows."""
 
 import io
+import shutil
 
 from headgate.cli.live_view import LiveView
 from headgate.control.actions import SetExecutors
-from headgate.control.said import Planned, Steady
+from headgate.control.said import Arrived, Failed, Planned, Steady
 from headgate.model.microbatch import Executor
 from headgate.runtime.entries import Began, Carried, Cluster, Intent, Seen, Spoke
 from virtual_journals import SETTINGS, virtual
@@ -52,8 +53,15 @@ def test_whoever_wants_to_know_is_told_why_nothing_is_done():
 
 def test_on_a_terminal_a_line_stays_up_to_date():
     view, text = shown(Terminal())
-    assert view.status().startswith("virtual: ")
+    assert view.status().startswith("executors: 4 desired, 4 requested, 2 observed; virtual: ")
     assert "records/s, batch 2 took" in view.status()
-    assert view.status().endswith("executors: 4 desired, 4 requested, 2 observed")
+    view(Cluster(40.0, tuple(Executor(str(n), "host", 1) for n in range(4))))
+    view(Spoke(40.0, Arrived(1, 10.0)))
+    assert view.status().startswith("executors: 4 desired, 4 observed; ")
+    view(Intent(50.0, SetExecutors(2, 6)))
+    view(Spoke(60.0, Failed(2, "the cluster says no")))
+    assert view.status().startswith("executors: 4 observed; ")
+    lines = text.replace("\n", "\r").split("\r")
+    assert max(map(len, lines)) <= shutil.get_terminal_size().columns + len("\x1b[K")
     view.close()
     assert text.count("\r\x1b[K") > 3

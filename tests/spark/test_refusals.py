@@ -51,3 +51,42 @@ def test_without_executors_of_its_own_or_under_dynamic_allocation_it_refuses_to_
     assert acting.startswith(why)
     assert 'mode="advise"' in acting
     assert advising == "advised after True"
+
+
+JOB = """
+name = "refused"
+build = "job.py:build"
+checkpoint = "checkpoint"
+mode = "{mode}"
+[cluster]
+master = "local[2]"
+[cluster.conf]
+"spark.ui.enabled" = false
+"spark.driver.bindAddress" = "127.0.0.1"
+"spark.driver.host" = "127.0.0.1"
+"""
+
+BUILD = """
+def build(spark, settings):
+    spark.sparkContext.setLogLevel("OFF")
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "10").load()
+    return rows.groupBy("value").count().writeStream.format("noop").outputMode("append")
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "why"),
+    [
+        ("act", 2, "local[2] has no executors to add or remove"),
+        ("advise", 1, "the query could not be started: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]"),
+    ],
+)
+def test_a_job_that_cannot_be_scaled_or_started_is_refused_in_one_line(tmp_path, mode, code, why):
+    (tmp_path / "job.toml").write_text(JOB.format(mode=mode))
+    (tmp_path / "job.py").write_text(BUILD)
+    command = [sys.executable, "-m", "headgate", "run", str(tmp_path / "job.toml")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    said = [line for line in ran.stderr.splitlines() if line.startswith("headgate:")]
+    assert (ran.returncode, len(said)) == (code, 1)
+    assert why in said[0]
+    assert "Traceback" not in ran.stderr

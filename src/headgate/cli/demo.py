@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headgate.cli.live_view import LiveView
 from headgate.cli.page.story import story_page
 from headgate.cli.text_table import aligned_rows
+from headgate.model.errors import HeadgateError
 
 if TYPE_CHECKING:
     from headgate.jobs.demo import Outcome
@@ -45,7 +46,12 @@ def run(given: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     print("starting a cluster on this machine …", file=sys.stderr)
     view = LiveView()
-    outcome = demonstrate(folder, policy=given.policy, watch=view)
+    try:
+        outcome = demonstrate(folder, policy=given.policy, watch=view)
+    except HeadgateError as problem:
+        view.close()
+        print(f"headgate: {problem}; journal and logs: {folder}", file=sys.stderr)
+        return 1
     view.close()
     print("\n".join(_table(outcome)))
     judged = verdicts(outcome)

@@ -3,12 +3,14 @@
 Where nobody looks on (a file, a pipe) the decisions alone are written.
 """
 
+import shutil
 import sys
 import threading
 import time
 from typing import TextIO
 
-from headgate.control.said import Gathering, Held, Steady
+from headgate.control.actions import SetExecutors
+from headgate.control.said import Arrived, Failed, Gathering, Held, Short, Steady
 from headgate.model.arrivals import arrivals, lately
 from headgate.model.microbatch import MicroBatch
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke, Told
@@ -30,7 +32,9 @@ class LiveView:
         self._batches: dict[str, list[MicroBatch]] = {}
         self._triggers: dict[str, float | None] = {}
         self._there = 0
-        self._asked: int | None = None
+        self._desired: int | None = None
+        self._requested: int | None = None
+        """What the cluster was asked for and has not given yet."""
         self._drawn = False
 
     def __call__(self, entry: Entry | Seen) -> None:
@@ -49,9 +53,12 @@ class LiveView:
                 self._triggers[entry.batch.query] = entry.trigger
             case Cluster():
                 self._there = len(entry.executors)
-            case Intent(action=action):
-                self._asked = getattr(action, "executors", self._asked)
+            case Intent(action=SetExecutors() as action):
+                self._desired = self._requested = action.executors
             case Spoke(said=said):
+                if isinstance(said, Arrived | Failed | Short):
+                    self._requested = None
+                    self._desired = self._desired if isinstance(said, Arrived) else None
                 if self._chatty or not isinstance(said, _QUIET):
                     self._line(entry.at, str(said))
             case Carried():
@@ -80,9 +87,9 @@ class LiveView:
             waiting = f", {come.waiting:,} waiting" if come.waiting else ""
             took = f"batch {last.number} took {last.duration / 1000:.1f} s{against}"
             parts.append(f"{last.name}: {come.rate:,.0f} records/s, {took}{waiting}")
-        wanted = "" if self._asked is None else f"{self._asked} desired, "
-        asked = f"{self._asked} requested, " if self._asked is not None and self._asked != self._there else ""
-        return "; ".join([*parts, f"executors: {wanted}{asked}{self._there} observed"])
+        wanted = "" if self._desired is None else f"{self._desired} desired, "
+        asked = "" if self._requested is None else f"{self._requested} requested, "
+        return "; ".join([f"executors: {wanted}{asked}{self._there} observed", *parts])
 
     def _line(self, at: float, text: str) -> None:
         clear = "\r\x1b[K" if self._terminal else ""
@@ -90,6 +97,8 @@ class LiveView:
         self._stream.flush()
 
     def _draw(self) -> None:
-        self._stream.write(f"\r\x1b[K{time.time() - self._began:7.1f} s  {self.status()}")
+        line = f"{time.time() - self._began:7.1f} s  {self.status()}"
+        # One that is wider than the terminal would go on in the next line, and could not be taken back.
+        self._stream.write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         self._stream.flush()
         self._drawn = True

@@ -57,6 +57,7 @@ def run(given: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, interrupted)
 
     running = Running(job, view, session_made=listen)
+    listen()
     try:
         ended = running.run()
     except InputError:

@@ -56,7 +56,8 @@ def attach(
         raise InputError(f'mode is {mode!r}; give "act" or "advise"')
     least, most = executors
     chosen = Settings(objective=objective, least=least, most=most, mode=mode, **settings)
-    engine = SparkEngine(spark, query, must_act=mode == "act", warm=warm, way=way_of(chosen))
+    acts = mode == "act"
+    engine = SparkEngine(spark, query, must_act=acts, warm=warm and acts, way=way_of(chosen))
     return Scaler(
         engine,
         chosen,

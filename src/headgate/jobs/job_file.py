@@ -27,8 +27,11 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.control.settings import Settings
+from headgate.formats.checkpoint.where import on_this_machine
+from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
+from headgate.policies.pool_registry import pool_policy
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,6 +144,13 @@ def _checked(file: Path, written: JobFile) -> Job:
         raise InputError(
             f'{file}: [cluster] needs either master = "spark://…" or slots = N (a cluster on this machine)'
         )
+    if cluster.cores < 1:
+        raise InputError(f"{file}: [cluster] cores is {cluster.cores}; give at least 1")
+    try:
+        megabytes(cluster.memory)
+        pool_policy(written.policy.name)
+    except InputError as problem:
+        raise InputError(f"{file}: {problem}") from None
     if cluster.slots is not None and cluster.slots < bounds.most * cluster.cores:
         raise InputError(
             f"{file}: [cluster] has {cluster.slots} slots, but {bounds.most} executors of {cluster.cores} would need "
@@ -170,8 +180,9 @@ def _checked(file: Path, written: JobFile) -> Job:
 
 
 def _path(here: Path, text: str) -> str:
-    """A path of any file system Spark knows; one without a scheme is relative to the job file."""
-    return text if re.match(r"\w+:", text) else str(here / text)
+    """A path of any file system Spark knows; one of this machine is relative to the job file."""
+    path = on_this_machine(text)
+    return text if path is None else str(here / path)
 
 
 def _settings(file: Path, written: JobFile) -> Settings:

@@ -19,7 +19,7 @@ from headgate.spark.engine import SparkEngine
 
 _KEPT = 1000
 _FAILURES = 5
-"""Turns in a row that may fail; then the controller gives up, and the job goes on without it."""
+"""Turns that may fail between two batches that went through; then the controller gives up, and the job goes on."""
 _TURN = 0.25
 
 

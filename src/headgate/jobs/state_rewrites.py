@@ -1,0 +1,109 @@
+"""A job's state, cut into another number of bins between two runs of its query; and what a killed job left of that.
+
+How far a rewrite got is in the checkpoint itself, and that one was wanted is in the journal: so whoever starts the job
+next can finish it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headgate.control.actions import Restart
+from headgate.control.said import Failed
+from headgate.formats.checkpoint.backup import backup_of
+from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.reader import read_state
+from headgate.formats.checkpoint.where import on_this_machine
+from headgate.jobs.job_settings import STATE
+from headgate.model.errors import InputError
+from headgate.model.rewrite import refuse_for_good
+from headgate.model.state_files import CheckpointState
+from headgate.runtime.entries import Carried, Intent, Spoke
+from headgate.runtime.journal import Journal
+from headgate.spark.rewriting import finished_before, rewrite
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_REWRITTEN = "state rewritten"
+"""How the journal says that it is done."""
+
+
+class StateRewrites:
+    """Of one job."""
+
+    def __init__(self, checkpoint: str, journal: Journal) -> None:
+        self._checkpoint, self._journal = checkpoint, journal
+
+    @property
+    def bins(self) -> int | None:
+        """As the checkpoint has them; None before the first batch, and where it cannot be seen from here."""
+        state = self._state()
+        return None if state is None else state.partitions
+
+    def refusal(self, bins: int) -> str | None:
+        """Why the state cannot be cut into so many bins, whenever it is tried; None where it can."""
+        if on_this_machine(self._checkpoint) is None:
+            return f"state is rewritten on this machine only, and the checkpoint is {self._checkpoint}"
+        state = self._state()
+        try:
+            if state is not None:
+                refuse_for_good(state, bins)
+        except InputError as problem:
+            return str(problem)
+        return None
+
+    def cut(
+        self,
+        spark: "SparkSession",
+        bins: int | None,
+        *,
+        note: Callable[[str], object],
+        finish_last_batch: Callable[[], object],
+    ) -> None:
+        """Rewrite the state of the stopped query into so many bins, if it has others.
+
+        One that was begun before, by this job or by another that was killed, is finished, or compared if it is over.
+        """
+        state = self._state()
+        if state is None or not state.operators:
+            return
+        unchecked = self._never_compared(state)
+        bins = state.rewriting or (state.partitions if unchecked else bins)
+        if bins is None or (bins == state.partitions and not unchecked and not state.rewriting):
+            return
+        if state.rewriting is None and state.begun != state.committed:
+            finish_last_batch()
+        done = rewrite(spark, state.path, bins, said=note, keep_backup=False)
+        phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
+        note(
+            f"{_REWRITTEN} from {done.before} into {done.bins} bins, {done.rows:,} rows the same before and after; "
+            f"expected {done.expected:.1f} s, took: {phases}"
+        )
+
+    def left_undone(self) -> tuple[int, int | None]:
+        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed."""
+        plan, bins = 0, None
+        for _, entry in self._journal.entries():
+            match entry:
+                case Intent(action=Restart() as asked) if STATE in asked.layout.parallelism:
+                    plan, bins = asked.plan, asked.layout.parallelism[STATE]
+                case Carried() if entry.plan == plan and entry.what.startswith(_REWRITTEN):
+                    plan, bins = 0, None
+                case Spoke(said=Failed() as failed) if failed.plan == plan:
+                    plan, bins = 0, None
+        return plan, bins
+
+    def _never_compared(self, state: CheckpointState) -> bool:
+        """The last thing that happened is a rewrite of this job's that is over, and its backup is still there."""
+        plan, bins = self.left_undone()
+        return (
+            bool(plan)
+            and bins == state.partitions
+            and finished_before(state, state.partitions or 0) is not None
+            and backup_of(state.path, state.committed or 0) is not None
+        )
+
+    def _state(self) -> CheckpointState | None:
+        path = on_this_machine(self._checkpoint)
+        return read_state(LocalFolders(path)) if path is not None and Path(path, "offsets").is_dir() else None
