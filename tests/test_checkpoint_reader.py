@@ -5,6 +5,7 @@ import json
 import shutil
 import zipfile
 
+import msgspec
 import pytest
 
 from headgate.cli.main import main
@@ -15,6 +16,9 @@ from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
 from headgate.model.errors import InputError
 from headgate.model.rewrite import StoreDigest, differences, refuse_for_good
+from headgate.runtime.entries import Seen
+from headgate.runtime.journal import Journal
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 IN_MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -281,3 +285,24 @@ def test_words_of_state_move_that_make_no_sense_are_refused(tmp_path, capsys):
     ):
         assert main(["state", "move", str(tmp_path / "j.db"), *words]) == 2
         assert why in capsys.readouterr().err
+
+
+def test_where_bins_live_is_shown_from_the_journal_of_the_job(checkpoint, tmp_path, capsys):
+    rewritable(checkpoint)
+    count = VirtualOperator("count", 4, fixed=0.1, per_record=0.004, stateful=True)
+    spark = VirtualSpark(VirtualJob((count,), trigger=10.0), lambda at: 100 * at, executors=2)
+    spark.run_batch()
+    spark.spread_bins()
+    batch = spark.run_batch()
+    with Journal(tmp_path / "journal") as journal:
+        for query in ("the-query", "another"):
+            journal.append(Seen(1.0, msgspec.structs.replace(batch, query=query), 10.0))
+    words = ["state", "show", str(checkpoint.folder), "--quick", "--journal", str(tmp_path / "journal")]
+    assert main(words) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()[:1].isdigit()]
+    ran = dict(zip(batch.tasks.partition.tolist(), batch.tasks.executor, strict=True))
+    assert [(int(line[0]), line[-1]) for line in shown] == [(number, ran[number]) for number in range(4)]
+    assert len(set(ran.values())) == 2
+    checkpoint.write("metadata", '{"id":"a-third"}')
+    assert main(words) == 2
+    assert "has no batch of query a-third" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.rewrite_crashes import drained, images_of, recovered
-from campaigns.state import KEYS, KINDS, Trial
+from campaigns.state import KEYS, KINDS, Kind, Trial, source
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
@@ -72,3 +72,17 @@ def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksd
     assert recovered(rocksdb, kind, middle[0], finish=True) == "finished"
     assert recovered(rocksdb, kind, middle[len(middle) // 2], finish=False) == "taken back"
     assert recovered(rocksdb, kind, middle[-1], finish=True) == "finished"
+
+
+def test_a_count_without_a_key_is_not_rewritten_from_one_bin_since_its_row_would_be_lost(rocksdb, tmp_path):
+    checkpoint = str(tmp_path / "checkpoint")
+    before = rocksdb.conf.get("spark.sql.shuffle.partitions")
+    rocksdb.conf.set("spark.sql.shuffle.partitions", "1")
+    try:
+        everything = Kind(lambda spark: source(spark).groupBy().count(), "update", None, None)
+        drained(rocksdb, everything, tmp_path / "checkpoint")
+    finally:
+        rocksdb.conf.set("spark.sql.shuffle.partitions", before)
+    with pytest.raises(InputError, match=r"operator 0 \(stateStoreSave\) has no key to cut its state by"):
+        rewrite(rocksdb, checkpoint, 4)
+    assert read_state(LocalFolders(checkpoint)).partitions == 1

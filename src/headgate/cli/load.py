@@ -1,6 +1,7 @@
 """`headgate load show`: what a load profile looks like, before anything runs on it."""
 
 import argparse
+import math
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -59,9 +60,15 @@ def run(given: argparse.Namespace) -> int:
         if problem.text.isprintable() and sys.stderr.isatty():
             print(f"  {problem.text}\n  {' ' * problem.at}^", file=sys.stderr)
         raise
-    lasting = load.worth_seeing() if given.lasting is None else seconds(given.lasting)
+    lasting = _rounded(load.worth_seeing()) if given.lasting is None else seconds(given.lasting)
     print("\n".join(table(load, lasting) if given.format == "csv" else chart(load, lasting, _width())))
     return 0
+
+
+def _rounded(lasting: float) -> float:
+    """Up to a time that people would say."""
+    step = clock_step(lasting, 20)
+    return math.ceil(lasting / step) * step
 
 
 def chart(load: Load, lasting: float, width: int) -> list[str]:

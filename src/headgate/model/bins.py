@@ -17,13 +17,20 @@ _ALIKE = 1.5
 
 
 @once_a_batch
-def homes(batch: MicroBatch) -> Mapping[int, str]:
-    """Bin -> the executor its task ran on in this batch."""
-    found: dict[int, str] = {}
+def whereabouts(batch: MicroBatch) -> Mapping[int, frozenset[str]]:
+    """Bin -> the executors its tasks ran on in this batch: several where the stages of two operators do not agree."""
+    found: dict[int, frozenset[str]] = {}
     for name in batch.stateful:
         for row in work(name, batch).rows.tolist():
-            found[int(batch.tasks.partition[row])] = batch.tasks.executor[row]
+            number = int(batch.tasks.partition[row])
+            found[number] = found.get(number, frozenset()) | {batch.tasks.executor[row]}
     return found
+
+
+@once_a_batch
+def homes(batch: MicroBatch) -> Mapping[int, str]:
+    """Bin -> the executor that all its tasks ran on in this batch; a bin in several places has no home."""
+    return {number: next(iter(there)) for number, there in whereabouts(batch).items() if len(there) == 1}
 
 
 def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
@@ -36,7 +43,7 @@ def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
     for batch in batches:
         for number, taken in task_seconds(batch).items():
             seconds.setdefault(number, []).append(taken)
-    middle = {number: median(seconds[number]) for number in sorted(homes(last))}
+    middle = {number: median(seconds[number]) for number in sorted(whereabouts(last))}
     usual = median(middle.values()) if middle else 0.0
     if not usual or max(middle.values()) <= _ALIKE * usual:
         middle = dict.fromkeys(middle, usual or 1.0)

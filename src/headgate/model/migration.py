@@ -8,7 +8,7 @@ longer. The strategies differ in how much of that they put into one batch:
 * `batched`: as many bins a step as fit into the delay that is allowed, no executor twice in a step (a matching, so that
   no executor loads two bins in one batch, and none loses two).
 * `hottest-first`: a bin of the executor that holds the batch back, until none does any more: what gains most comes
-  first, and what need not move for that stays. Planned anew after every batch, from what the batch showed.
+  first, and what need not move for that stays. Which one that is, is asked anew after every batch.
 
 `sudden`, `fluid` and `batched` are the strategies of Megaphone (VLDB'19), with batches in place of its times.
 """

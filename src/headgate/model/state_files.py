@@ -1,6 +1,6 @@
 """The state of a streaming query as its checkpoint holds it: operators, stores, bins, and what moving them costs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -20,6 +20,8 @@ class BinFiles(msgspec.Struct, frozen=True):
     change_bytes: int
     rows: int | None = None
     """None where nobody has counted them."""
+    executors: tuple[str, ...] | None = None
+    """Where it lives, as far as somebody watches the query: one, or several where its operators do not agree."""
 
     @property
     def there(self) -> bool:
@@ -89,6 +91,20 @@ class CheckpointState(msgspec.Struct, frozen=True):
         """Over all operators; None where nobody has counted them."""
         counted = [one.rows for one in self.operators if one.rows is not None]
         return sum(counted) if len(counted) == len(self.operators) else None
+
+    def with_executors(self, whereabouts: Mapping[int, Collection[str]]) -> "CheckpointState":
+        """The same with where each bin lives."""
+        operators = (
+            msgspec.structs.replace(
+                operator,
+                bins=tuple(
+                    msgspec.structs.replace(one, executors=tuple(sorted(whereabouts.get(one.number, ()))))
+                    for one in operator.bins
+                ),
+            )
+            for operator in self.operators
+        )
+        return msgspec.structs.replace(self, operators=tuple(operators))
 
     def with_rows(self, rows: "Sequence[Sequence[int]]") -> "CheckpointState":
         """The same with rows for each bin of each operator."""

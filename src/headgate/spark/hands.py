@@ -18,10 +18,10 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headgate.control.actions import Action, SetExecutors, SpreadBins
+from headgate.control.actions import Action, SetExecutors, SpreadBins, StopAsking
 from headgate.control.events import ActionFailed
-from headgate.model.bins import homes
-from headgate.model.errors import HeadgateError, one_line
+from headgate.model.bins import whereabouts
+from headgate.model.errors import HeadgateError, in_brief
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
 from headgate.spark.bins import place
@@ -39,8 +39,10 @@ from headgate.spark.warming import warm_executors
 
 _GLANCE = 0.2
 _IDLE_GLANCE = 1.0
-_AT_HOME = "60s"
-"""So long a task waits for the executor that holds its state, once bins are placed by us."""
+_AT_HOME = (5.0, 60.0)
+"""A task waits for the executor that holds its state for two batches' time, once bins are placed by us: no less than
+the first of these seconds and no more than the second. Whoever waits for an executor that is gone waits as long.
+"""
 _RECENT = 5
 """Batches that tell what a bin costs."""
 
@@ -85,6 +87,8 @@ class Hands:
         self._ready: set[str] = {executor.id for executor in self._there.active()}
         self._leaving: set[str] = set()
         """Asked to leave and still there: they take no work, but nobody may say that they are gone."""
+        self._listed: set[str] = set()
+        """Who was there at the last look, ready or not."""
         self._glanced: tuple[float, tuple[Executor, ...]] = (0.0, ())
         self._recent: dict[str, deque[MicroBatch]] = {}
         """Query -> its last batches."""
@@ -119,7 +123,7 @@ class Hands:
 
     def carry_out(self, action: Action) -> None:
         """Put it in the queue. Executors asked for anew end the waiting for those asked for before."""
-        self._wishes += isinstance(action, SetExecutors)
+        self._wishes += isinstance(action, SetExecutors | StopAsking)
         self._todo.put((self._wishes, action))
         with self._changed:
             self._changed.notify_all()
@@ -134,7 +138,10 @@ class Hands:
     def saw(self, batch: MicroBatch) -> None:
         """A batch is over: a boundary, and where tasks really ran."""
         with self._changed:
-            self._recent.setdefault(batch.query, deque(maxlen=_RECENT)).append(batch)
+            recent = self._recent.setdefault(batch.query, deque(maxlen=_RECENT))
+            if recent and recent[-1].run != batch.run:
+                recent.clear()  # the query was started again: it may have other bins
+            recent.append(batch)
             self._ended[batch.query] += 1
             self._changed.notify_all()
 
@@ -151,8 +158,18 @@ class Hands:
         active = {executor.id for executor in self._there.active()}
         listed = self._there.listed()
         seen = tuple(one for one in listed if one.id in self._leaving or (one.id in active and one.id in self._ready))
+        self._wait_for_nobody_who_is_gone({one.id for one in listed})
         self._glanced = time.monotonic(), seen
         return seen
+
+    def _wait_for_nobody_who_is_gone(self, there: set[str]) -> None:
+        """Tasks whose state was on an executor that is lost go elsewhere as soon as Spark lets them."""
+        with self._changed:
+            gone, self._listed = self._listed - there, there
+            held = {home for seen in self._recent.values() for some in whereabouts(seen[-1]).values() for home in some}
+        if self._placed and gone & held:
+            wait_as_before(self._spark, self._waited_before)
+            self._placed = False
 
     def _work(self) -> None:
         while not self._stopping.is_set():
@@ -168,6 +185,8 @@ class Hands:
             try:
                 if isinstance(action, SetExecutors):
                     self._set_executors(action)
+                elif isinstance(action, StopAsking):
+                    request_executors(self._spark, len(self._there.active()))
                 elif isinstance(action, SpreadBins):
                     self._spread(action)
             except _Superseded:
@@ -183,8 +202,7 @@ class Hands:
         if isinstance(action, SetExecutors):
             with suppress(Exception):  # what was asked for is not waited for any more: take it back
                 request_executors(self._spark, len(self._there.active()))
-        said = str(problem).split("\n\tat ")[0] or type(problem).__name__
-        self._happened.append(ActionFailed(self._clock(), action.plan, one_line(said)))
+        self._happened.append(ActionFailed(self._clock(), action.plan, in_brief(problem)))
 
     def _tell(self, plan: int, what: str) -> None:
         self._happened.append(Done(self._clock(), plan, what))
@@ -233,7 +251,7 @@ class Hands:
             try:
                 self._tell(plan, f"warmed executor {names} in {warm_executors(self._spark, new):.1f} s")
             except Exception as problem:  # cold is slower, not wrong
-                self._tell(plan, f"could not warm executor {names}: {one_line(str(problem).split(chr(10))[0])}")
+                self._tell(plan, f"could not warm executor {names}: {in_brief(problem)}")
         self._ready.update(one.id for one in new)
         self._look()
         return True
@@ -243,7 +261,10 @@ class Hands:
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
         for query in self._running():
+            before = self._ended[str(query.id)]
             self._settle(action, query, staying)
+            if self._ended[str(query.id)] > before:
+                self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving})
         self._boundary()
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}
@@ -265,11 +286,19 @@ class Hands:
         self._leaving -= ids
         self._look()
 
+    def _refuse_to_lose_bins(self, query: str, leaving: set[str]) -> None:
+        """Executors that leave are emptied first, or stay."""
+        with self._changed:
+            last = self._recent[query][-1]
+        left = sorted(number for number, there in whereabouts(last).items() if there & leaving)
+        if left:
+            raise HeadgateError(f"bins {', '.join(map(str, left))} of {last.name} are still on executors that leave")
+
     def _cheapest_to_lose(self, there: Sequence[Executor], count: int) -> list[Executor]:
         """Those that hold fewest bins; of equals the newest."""
         with self._changed:
             last = [batches[-1] for batches in self._recent.values()]
-        holding = Counter(home for batch in last for home in homes(batch).values())
+        holding = Counter(home for batch in last for there in whereabouts(batch).values() for home in there)
         ordered = sorted(enumerate(there), key=lambda one: (holding[one[1].id], -one[0]))
         return [executor for _, executor in ordered[:count]]
 
@@ -289,7 +318,7 @@ class Hands:
             last[-1].name or id,
             trigger_seconds(query),
             lambda: tuple(last),
-            lambda moved: self._place(query, moved, executors),
+            lambda moved: self._place(id, str(query.runId), moved, executors),
             lambda: self._boundary(id),
             lambda: frozenset(one.id for one in self._there.active()),
         )
@@ -297,17 +326,26 @@ class Hands:
         unknown = set(by_hand.to.values()) - {one.id for one in executors}
         if unknown:
             raise HeadgateError(f"there is no executor {', '.join(sorted(unknown))} to move bins to")
-        strange = sorted(set(by_hand.to) - homes(last[-1]).keys())
+        known = whereabouts(last[-1])
+        strange = sorted(set(by_hand.to) - known.keys())
         if strange:
-            raise HeadgateError(
-                f"there is no bin {', '.join(map(str, strange))} of {of.name}; it has {len(homes(last[-1]))}"
-            )
+            raise HeadgateError(f"there is no bin {', '.join(map(str, strange))} of {of.name}; it has {len(known)}")
+        if query.status["isTriggerActive"]:
+            # A bin that is placed while its task waits is loaded where it was once more, and said to live there.
+            self._boundary(id)
         for said in self._moving.settle(of, executors, by_hand.strategy, by_hand.to):
             self._tell(action.plan, said)
 
-    def _place(self, query: StreamingQuery, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
+    def _place(self, id: str, run: str, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
+        query = next((one for one in self._running() if (str(one.id), str(one.runId)) == (id, run)), None)
+        if query is None:
+            raise HeadgateError("the query was started again or has ended; its bins stay where they are")
+        with self._changed:
+            longest = max(batch.duration / 1000 for batch in self._recent[id])
+        least, most = _AT_HOME
+        before = keep_tasks_at_home(self._spark, f"{min(max(2 * longest, least), most):.0f}s")
         if not self._placed:
-            self._waited_before, self._placed = keep_tasks_at_home(self._spark, _AT_HOME), True
+            self._waited_before, self._placed = before, True
         place(self._spark, query, moves, executors)
 
     def _boundary(self, query: str | None = None) -> bool:

@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from headgate.control.settings import Settings
-from headgate.model.bins import homes, task_seconds, weighed
+from headgate.model.bins import homes, task_seconds, weighed, whereabouts
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.model.migration import LoadTime, Route, Step, Strategy, steps
 from headgate.model.objective import Freshness
@@ -89,7 +89,8 @@ class Moving:
             if gone:
                 yield f"executor {', '.join(sorted(gone))} is gone; bins of {query.name} stay where they are for now"
                 return
-            now |= homes(query.batches()[-1])
+            last = query.batches()[-1]
+            now = {number: home for number, home in now.items() if number not in whereabouts(last)} | dict(homes(last))
             route = plan.route._replace(loading=self.loading)
             left = moves(route.bins, now, plan.target, route.slots)
             todo = [one for one in left if tried[one.bin.number] < _TRIES]

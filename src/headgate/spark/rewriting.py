@@ -25,6 +25,7 @@ from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite import RewriteRate, StoreDigest, differences, refuse_for_good, refuse_for_now
 from headgate.model.state_files import CheckpointState
 from headgate.spark.internals.repartition import StillWritingError, can_repartition, repartition
+from headgate.spark.internals.state_rows import has_key, state_rows
 from headgate.spark.state_digest import digests
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def rewrite(
     watch, state = _Stopwatch(), read_state(LocalFolders(path))
     finished = finished_before(state, bins)
     if finished is None:
+        _refuse_without_key(spark, state)
         batch = (state.committed or 0) + 1
         backup = _backed_up(state, batch, said)
         watch.over("back up")
@@ -119,16 +121,18 @@ def rewrite(
                 f"{path}: the rewrite failed ({problem}), and tasks of it still run; no query can start on it until, "
                 f"when they are over, it is finished (repartition to {bins}) or taken back (headgate state undo)"
             ) from problem
+        except KeyboardInterrupt as problem:
+            raise _taken_back(path, "the rewrite was interrupted", backup) from problem
         except Exception as problem:
-            raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})") from problem
+            raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})", backup) from problem
         watch.over("rewrite")
     try:
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     except HeadgateError as problem:
-        raise _taken_back(path, f"what was rewritten cannot be read ({problem})") from problem
+        raise _taken_back(path, f"what was rewritten cannot be read ({problem})", backup) from problem
     watch.over("read after")
     if wrong:
-        raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}")
+        raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}", backup)
     if backup is not None and not keep_backup:
         shutil.rmtree(backup)
         backup = None
@@ -149,13 +153,26 @@ def refuse_if_in_use(path: str, patience: float = _QUIET) -> None:
 
     A query that waits for input, or for a long interval, writes nothing and is not noticed.
     """
-    files = (one for one in Path(path).rglob("*") if not one.name.startswith("."))
-    ago = time.time() - max((one.stat().st_mtime for one in files), default=0.0)
+    ago = time.time() - _last_change(Path(path))
     if ago < patience:
         raise InputError(
             f"{path}: was written to {max(ago, 0):.0f} s ago, so a query may be running on it; stop it, or wait for "
             f"{patience:.0f} s, or say --not-running"
         )
+
+
+def _last_change(folder: Path) -> float:
+    """When a file in it was last written; what vanishes while one looks has just been changed."""
+    newest = 0.0
+    try:
+        for one in folder.rglob("*"):
+            if not one.name.startswith("."):
+                newest = max(newest, one.stat().st_mtime)
+    except FileNotFoundError:
+        return time.time()
+    except OSError as problem:
+        raise InputError(f"{problem.filename}: cannot be read ({problem.strerror})") from None
+    return newest
 
 
 def finished_before(state: CheckpointState, bins: int) -> CheckpointState | None:
@@ -169,6 +186,17 @@ def finished_before(state: CheckpointState, bins: int) -> CheckpointState | None
     return read_state(folders, as_of=state.committed - 1)
 
 
+def _refuse_without_key(spark: "SparkSession", state: CheckpointState) -> None:
+    """A rewrite puts rows where their key hashes to; of an operator without one the query looks in bin 0 alone."""
+    for operator in state.operators:
+        for store in operator.stores:
+            if not has_key(state_rows(spark, state, operator.id, store)):
+                raise InputError(
+                    f"{state.path}: operator {operator.id} ({operator.name}) has no key to cut its state by, and a "
+                    f"rewrite would lose it; give it a key, or leave the number of bins"
+                )
+
+
 def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDigest, ...]:
     try:
         return digests(spark, state)
@@ -176,7 +204,7 @@ def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDiges
         raise HeadgateError(f"{state.path}: its state cannot be read ({in_brief(problem)})") from problem
 
 
-def _taken_back(path: str, why: str) -> HeadgateError:
+def _taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
     """An error to raise, once the checkpoint is as it was; no task may be writing any more."""
     folders = LocalFolders(path)
     batch = read_state(folders).begun or 0
@@ -186,6 +214,8 @@ def _taken_back(path: str, why: str) -> HeadgateError:
         take_back(path)
     except InputError as problem:
         return HeadgateError(f"{path}: {why}; and it could not be taken back: {problem}")
+    if backup is not None:
+        shutil.rmtree(backup, ignore_errors=True)  # it is what the checkpoint is again
     return HeadgateError(f"{path}: {why}; it was taken back, and nothing is lost")
 
 

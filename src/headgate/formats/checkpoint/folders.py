@@ -1,7 +1,11 @@
 """What a reader of checkpoints needs of a file system; and the one that every machine has."""
 
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import NamedTuple, Protocol
+
+from headgate.model.errors import InputError
 
 
 class Found(NamedTuple):
@@ -45,13 +49,18 @@ class LocalFolders:
     def inside(self, path: str) -> list[Found]:
         """Without the checksum files that Hadoop puts beside everything."""
         folder = Path(self._root, path)
-        if not folder.is_dir():
-            return []
         found = []
-        for one in sorted(folder.iterdir()):
-            if not (one.name.startswith(".") and one.name.endswith(".crc")):
-                told = one.stat()
-                found.append(Found(one.name, one.is_dir(), told.st_size, told.st_mtime))
+        try:
+            names = sorted(folder.iterdir()) if folder.is_dir() else []
+            for one in names:
+                if not (one.name.startswith(".") and one.name.endswith(".crc")):
+                    with suppress(FileNotFoundError):  # a running query gives files other names, and removes some
+                        told = one.stat()
+                        found.append(Found(one.name, S_ISDIR(told.st_mode), told.st_size, told.st_mtime))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"{error.filename or folder}: cannot be read ({error.strerror or error})") from None
         return found
 
     def read(self, path: str) -> bytes:

@@ -41,12 +41,12 @@ class HadoopFolders:
         """All of it."""
         try:
             stream = self._files.open(self._path(path))
+            try:
+                return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            finally:
+                stream.close()
         except Py4JJavaError as error:
             raise OSError(str(error.java_exception)) from None
-        try:
-            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
-        finally:
-            stream.close()
 
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self._root.rstrip('/')}/{path}" if path else self._root)

@@ -34,7 +34,7 @@ def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
     context.setJobGroup(_GROUP, "rewriting state", interruptOnCancel=True)
     try:
         spark._streamingCheckpointManager.repartition(checkpoint, bins)
-    except Exception as problem:
+    except (Exception, KeyboardInterrupt) as problem:
         context.cancelJobGroup(_GROUP)
         deadline = time.monotonic() + _PATIENCE
         while _tasks_run(spark._jsc.sc().statusTracker()):

@@ -8,6 +8,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+def has_key(rows: "DataFrame") -> bool:
+    """Whether the rows of a store are told apart by a key; those of one that has none are all the same bin's."""
+    key = rows.schema["partition_key"].dataType
+    return bool(getattr(key, "fields", ()))
+
+
 def state_rows(spark: "SparkSession", state: CheckpointState, operator: int, store: str) -> "DataFrame":
     """All rows of one store, in as many tasks as it has bins; as bytes where that is possible.
 

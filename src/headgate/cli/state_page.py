@@ -1,0 +1,69 @@
+"""The page of `headgate state show`."""
+
+from headgate.cli.text_table import aligned_rows
+from headgate.model.migration import LoadTime
+from headgate.model.rewrite import RewriteRate
+from headgate.model.state_files import BinFiles, CheckpointState
+
+
+def state_page(state: CheckpointState) -> list[str]:
+    """What `headgate state show` prints."""
+    lines = [f"query {state.query}: {_standing(state)}"]
+    if not state.operators:
+        return [*lines, "it keeps no state"]
+    kept = {"rocksdb": "RocksDB", "in-memory": "the in-memory store", "other": state.provider_class}[state.provider]
+    lines.append(f"state in {kept}, {state.partitions} bins, {_megabytes(state.bytes)}{_rows(state.rows)}")
+    for operator in state.operators:
+        stores = f", {len(operator.stores)} stores a bin" if len(operator.stores) > 1 else ""
+        lines += [
+            "",
+            f"operator {operator.id}, {operator.name}{stores}: largest bin {operator.skew:.2f} of an even share",
+        ]
+        rows = [("bin", "rows", "size", "snapshot", "changes after it"), *map(_bin, operator.bins)]
+        if any(one.executors is not None for one in operator.bins):
+            lives = ["executor", *(", ".join(one.executors or ()) for one in operator.bins)]
+            rows = [(*row, where) for row, where in zip(rows, lives, strict=True)]
+        lines += aligned_rows(rows)
+    return [*lines, "", *_costs(state)]
+
+
+def _standing(state: CheckpointState) -> str:
+    if state.committed is None:
+        return "no batch is committed yet"
+    if state.rewriting is not None:
+        return f"batch {state.committed} is committed; a rewrite into {state.rewriting} bins was begun and not finished"
+    if state.begun != state.committed:
+        return f"batch {state.committed} is committed, batch {state.begun} begun (running, or cut short)"
+    return f"batch {state.committed} is committed"
+
+
+def _bin(one: BinFiles) -> tuple[str, ...]:
+    rows = "" if one.rows is None else f"{one.rows:,}"
+    snapshot = "none" if one.snapshot is None else f"version {one.snapshot}"
+    return str(one.number), rows, _megabytes(one.bytes), snapshot, f"{one.changes} ({_megabytes(one.change_bytes)})"
+
+
+def _costs(state: CheckpointState) -> list[str]:
+    """What a move or a rewrite would cost, by figures that were measured elsewhere."""
+    largest = max(sum(operator.bins[number].bytes for operator in state.operators) for number in _numbers(state))
+    stores = sum(len(operator.stores) for operator in state.operators)
+    lines = [f"to move the largest bin adds about {LoadTime().of([largest]):.1f} s to one batch"]
+    if state.provider == "rocksdb":
+        # A row has some hundred bytes where nobody has counted them.
+        seconds = RewriteRate().pause(stores, state.bytes // 200 if state.rows is None else state.rows, state.bytes)
+        lines.append(f"to cut it into another number of bins takes about {seconds:.0f} s, with the query stopped")
+    else:
+        lines.append("its number of bins is fixed: only RocksDB's state can be rewritten")
+    return lines
+
+
+def _numbers(state: CheckpointState) -> range:
+    return range(min(len(operator.bins) for operator in state.operators))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size / 1e3:,.1f} kB"
+
+
+def _rows(rows: int | None) -> str:
+    return "" if rows is None else f", {rows:,} rows"
