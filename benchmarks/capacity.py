@@ -30,6 +30,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.reader import read_events
+from headgate.model.bins import homes
 from headgate.model.capacity import Capacity, Pool, Setting
 from headgate.model.learned_capacity import capacity
 from headgate.model.microbatch import MicroBatch
@@ -47,6 +48,8 @@ SIZES = (1, 2, 4, 8)
 MEASURED = 5
 AT_LEAST = 60.0
 """Seconds that a run lasts at the least."""
+PLACED = 3
+"""Batches after which bins are placed."""
 
 
 def sentences(spark: SparkSession, rows: int, **options: str) -> DataFrame:
@@ -160,13 +163,17 @@ def run(cluster: LocalCluster, name: str, executors: int, batches: int, folder: 
 
 
 def place_bins(spark: SparkSession, query: StreamingQuery, *, evenly: bool) -> None:
-    """After the first batch, say where each bin lives: in turn, or all on the first executor."""
-    wait_for(query, 1)
-    there = active_executors(spark)
-    for stores in state_stores(spark, query):
-        for partition in range(stores.partitions):
-            home = there[partition % len(there) if evenly else 0]
-            place_bin(spark, query, stores, partition, home.host, home.id)
+    """After each of the first batches, say where each bin lives: in turn, or all on the first executor.
+
+    More than once, since the next batch has begun by then: a bin that it opens elsewhere says that it lives there.
+    """
+    for batch in range(PLACED):
+        wait_for(query, batch + 1)
+        there = active_executors(spark)
+        for stores in state_stores(spark, query):
+            for partition in range(stores.partitions):
+                home = there[partition % len(there) if evenly else 0]
+                place_bin(spark, query, stores, partition, home.host, home.id)
 
 
 def wait_for(query: StreamingQuery, batches: int) -> None:
@@ -231,6 +238,8 @@ def judge(name: str, runs: Sequence[Run], model: Capacity, errors: dict[int, flo
         said = [model.predict(setting(name, run.executors)).stages[place] for run in runs]
         useless = max(said) / min(said) < 1.05
         print("  the operator with state, predicted s: " + ", ".join(f"{seconds:.2f}" for seconds in said))
+        holding = [len(set(homes(batch).values())) for batch in runs[-1].batches[-MEASURED:]]
+        print(f"  executors that held state in the batches measured on {runs[-1].executors}: {holding}")
         were = statistics.median(runs[0].seconds / run.seconds for run in runs[1:])
         print(f"  says that more executors do not help: {'met' if useless else 'MISSED'}")
         print(f"  and they do not ({were:.2f} times as fast): {'met' if were < 1.15 else 'MISSED'}")

@@ -46,6 +46,13 @@ def test_what_pages_show_of_inspect_is_what_it_prints(headgate, monkeypatch, pag
         assert output in headgate(*shlex.split(command)).out
 
 
+def test_the_load_that_a_page_shows_is_what_is_drawn(headgate, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = (PROJECT / "docs/loads.md").read_text()
+    ((command, output),) = re.findall(r"```\nheadgate (load [^\n]*)\n```\n\n```text\n(.*?)\n```", text, re.S)
+    assert headgate(*shlex.split(command)).out.rstrip() == output
+
+
 def test_every_link_leads_somewhere():
     for page in [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *(PROJECT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):

@@ -30,18 +30,21 @@ import msgspec
 import numpy as np
 
 from headgate.control.actions import Restart, SetExecutors, SpreadBins
-from headgate.control.said import Arrived
+from headgate.control.said import Arrived, Failed
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.model.errors import InputError
-from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke
+from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke, Told
 from headgate.runtime.journal import Journal
 from headgate.workloads.sentences import Text
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
 PATIENCE = 150.0
 BINS = 4
-"""And partitions of the exchange `parse`, at first."""
+"""At first."""
+PARTITIONS = 12
+"""Of the exchange `parse`, restarts ask for one more than this, for two more, and so on: no other operator has so many.
+"""
 JOB = """
 name = "kills"
 build = "{build}:build"
@@ -274,8 +277,9 @@ class Round:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "job.toml").write_text(JOB.format(build=EXAMPLES / "word_count.py"))
-        self.partitions, self.bins = BINS, BINS
+        self.partitions, self.bins = PARTITIONS, BINS
         self.begun = 1
+        self.words = 0
         self.running = Running(folder)
 
     def go_through(self, cases: Sequence[Case]) -> str:
@@ -284,29 +288,32 @@ class Round:
             wait_for_batches(self.folder, 3, self.running)
             for case in cases:
                 self.kill(case)
-            wanted = executors_now(self.folder)
+            wanted = len(self.running.executors())
             self.running.drain()
         finally:
             if self.running.process.poll() is None:
                 self.running.kill()
             self.running.log.close()
-        return check(self.folder, self.begun, wanted, max(self.partitions, self.bins), self.bins)
+        return check(self, wanted)
 
     def kill(self, case: Case) -> None:
         """Tell, wait for the step, kill; wait until all is as it was wanted and goes on."""
         folder = self.folder
         if executors_now(folder) != case.begins:
             before = last_number(folder)
-            tell(folder, f"scale {case.begins}")
+            self.tell(f"scale {case.begins}")
             wait_for(folder, there_are(case.begins), before, f"{case.begins} executors", self.running)
             wait_for_batches(folder, batches_written(folder) + 3, self.running)
         self.partitions += "{partitions}" in case.told
         self.bins += "{bins}" in case.told
         before = last_number(folder)
-        tell(folder, case.told.format(partitions=self.partitions, bins=self.bins))
+        self.tell(case.told.format(partitions=self.partitions, bins=self.bins))
         at = wait_for(folder, case.step, before, "the step", self.running)
         if case.executor:
-            os.kill(max(self.running.executors().items())[1], signal.SIGKILL)
+            executors = self.running.executors()
+            if not executors:
+                raise KillError("there is no executor to kill")
+            os.kill(max(executors.items())[1], signal.SIGKILL)
         else:
             self.running.kill()
             self.begun += 1
@@ -314,6 +321,11 @@ class Round:
             at = wait_for(folder, lambda entry: isinstance(entry, Began), at, "another beginning", self.running)
         wait_for(folder, there_are(case.wanted), at, f"{case.wanted} executors", self.running)
         wait_for_batches(folder, batches_written(folder) + 3, self.running)
+
+    def tell(self, words: str) -> None:
+        """And count them."""
+        tell(self.folder, words)
+        self.words += 1
 
 
 def run_cases(names: Sequence[str], folder: Path) -> str:
@@ -328,15 +340,16 @@ def committed(folder: Path) -> int:
     return int(msgspec.json.decode(text)["number"])
 
 
-def partitions_now(folder: Path) -> int:
-    """How many tasks the exchange `parse` has in the last batch."""
+def tasks_now(folder: Path) -> set[int]:
+    """How many tasks the operators have in the last batch."""
     with Journal(folder / "journal.db", read_only=True) as journal:
         last = [entry for entry in journal.everything() if isinstance(entry, Seen)][-1].batch
-    return max(operator.instances for operator in last.dataflow.operators)
+    return {operator.instances for operator in last.dataflow.operators}
 
 
-def check(folder: Path, begun: int, wanted: int, partitions: int, bins: int) -> str:
-    """Counts against the generator's truth, and the journal against what was done."""
+def check(ran: Round, executors: int) -> str:
+    """Counts against the generator's truth, the journal against what was done, the job against what was asked of it."""
+    folder = ran.folder
     sentences = committed(folder)
     text = Text(words=10, vocabulary=1000, keys=64, hot=0.0)
     made = text.sentences(np.arange(sentences, dtype=np.uint64)).to_pylist()
@@ -350,21 +363,34 @@ def check(folder: Path, begun: int, wanted: int, partitions: int, bins: int) -> 
         raise KillError(f"{wrong} of {len(truth)} counts are wrong over {sentences} sentences")
     numbers = [int(path.stem) for path in files]
     missing = sorted(set(range(max(numbers))) - set(numbers))
-    if len(missing) != bins - BINS:  # a rewrite is a batch of its own, without output
-        raise KillError(f"batches {missing} are missing, and there were {bins - BINS} rewrites")
-    written = [entry for _, entry in entries(folder)]
+    rewrites = ran.bins - BINS
+    if len(missing) != rewrites:  # a rewrite is a batch of its own, without output
+        raise KillError(f"batches {missing} are missing, and there were {rewrites} rewrites")
+    check_journal(ran, executors)
+    there = read_state(LocalFolders(str(folder / "checkpoint"))).partitions
+    if there != ran.bins:
+        raise KillError(f"the state is in {there} bins, {ran.bins} were asked for last")
+    if ran.partitions != PARTITIONS and ran.partitions not in tasks_now(folder):
+        raise KillError(f"operators have {tasks_now(folder)} tasks, {ran.partitions} were asked for last")
+    return f"{sentences:,} sentences in {len(files)} batches, every count exact"
+
+
+def check_journal(ran: Round, executors: int) -> None:
+    """It tells of every beginning and end, of every word once, how every plan ended, and who was there."""
+    written = [entry for _, entry in entries(ran.folder)]
     began = sum(isinstance(one, Began) for one in written)
     ended = sum(isinstance(one, Ended) for one in written)
-    if began != begun or ended != 1:
-        raise KillError(f"the journal tells of {began} beginnings and {ended} ends, there were {begun} and 1")
-    if executors_now(folder) != wanted:
-        raise KillError(f"the journal ends with {executors_now(folder)} executors, {wanted} were there")
-    there = read_state(LocalFolders(str(folder / "checkpoint"))).partitions
-    if there != bins:
-        raise KillError(f"the state is in {there} bins, {bins} were asked for last")
-    if partitions_now(folder) != partitions:
-        raise KillError(f"the job runs with {partitions_now(folder)} partitions, {partitions} were asked for last")
-    return f"{sentences:,} sentences in {len(files)} batches, every count exact"
+    if began != ran.begun or ended != 1:
+        raise KillError(f"the journal tells of {began} beginnings and {ended} ends, there were {ran.begun} and 1")
+    words = sum(isinstance(one, Told) for one in written)
+    if words != ran.words:
+        raise KillError(f"the journal tells of {words} words, {ran.words} were said")
+    begun = {one.action.plan for one in written if isinstance(one, Intent) and isinstance(one.action, SetExecutors)}
+    over = {one.said.plan for one in written if isinstance(one, Spoke) and isinstance(one.said, Arrived | Failed)}
+    if begun - over:
+        raise KillError(f"the journal does not say how plans {sorted(begun - over)} ended")
+    if executors_now(ran.folder) != executors:
+        raise KillError(f"the journal ends with {executors_now(ran.folder)} executors, {executors} were there")
 
 
 def main() -> int:

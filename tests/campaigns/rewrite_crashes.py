@@ -1,17 +1,19 @@
 """Cut a rewrite of state off at every file it writes; finish it or take it back; and compare the state key by key.
 
-While a rewrite runs, the checkpoint is copied whenever another file has appeared in it: what a crash at that moment
-would have left. From each such image the rewrite is finished, or taken back, by turns; then the query goes on, and in
-the end its state must be what plain Python makes of the same input.
+A rewrite only adds files, each under its name in one go. So what a crash would have left is the checkpoint as it was,
+with the first of them, or the first two, and so on, in the order in which they came to be. From each such image the
+rewrite is finished, or taken back, by turns; then the query goes on, and in the end its state must be what plain Python
+makes of the same input.
 
     make verify-state               (or: python tests/campaigns/rewrite_crashes.py)
 """
 
+import argparse
 import shutil
 import sys
 import tempfile
-import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from campaigns.state import FEW, KINDS, Kind, StateError, rows_taken
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
+from headgate.model.errors import HeadgateError
 from headgate.spark.internals.queries import end_after_this_batch, left_uncommitted
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.rewriting import rewrite
@@ -47,32 +50,22 @@ def drained(spark: SparkSession, kind: Kind, checkpoint: Path, batches: int = 2)
 
 
 def images_of(checkpoint: Path, act: Callable[[], object]) -> list[Path]:
-    """What a crash would leave behind at each point of an act: a copy whenever another file has appeared."""
-    images: list[Path] = []
-    seen: set[str] = set()
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.is_set():
-            there = {str(path) for path in checkpoint.rglob("*") if path.is_file()}
-            if there - seen:
-                image = checkpoint.with_name(f"{checkpoint.name}-image-{len(images)}")
-                try:
-                    shutil.copytree(checkpoint, image)
-                except shutil.Error:  # a file was given its name while it was copied: the next look has it
-                    shutil.rmtree(image, ignore_errors=True)
-                    continue
-                images.append(image)
-                seen.update(there)
-            time.sleep(0.002)
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        act()
-    finally:
-        over.set()
-        watching.join()
+    """What a crash would leave behind at each point of an act that only adds files, by the file system's order."""
+    before = checkpoint.with_name(f"{checkpoint.name}-image-0")
+    shutil.copytree(checkpoint, before)
+    act()
+    old = {path.relative_to(before) for path in before.rglob("*") if path.is_file()}
+    there = {path.relative_to(checkpoint): path for path in checkpoint.rglob("*") if path.is_file()}
+    gone = old - there.keys()
+    if gone:
+        raise StateError(f"files were removed: {sorted(map(str, gone))[:3]}")
+    images = [before]
+    for name in sorted(there.keys() - old, key=lambda one: there[one].stat().st_ctime_ns):
+        image = checkpoint.with_name(f"{checkpoint.name}-image-{len(images)}")
+        shutil.copytree(images[-1], image)
+        (image / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(there[name], image / name)
+        images.append(image)
     return images
 
 
@@ -97,26 +90,41 @@ def recovered(spark: SparkSession, kind: Kind, image: Path, *, finish: bool) -> 
     return how
 
 
+def cut_off_everywhere(spark: SparkSession, kind: Kind, folder: Path) -> str:
+    """Every image of one rewrite, each finished or taken back; what came of them."""
+    checkpoint = folder / "checkpoint"
+    drained(spark, kind, checkpoint, 4)
+    images = images_of(checkpoint, lambda: rewrite(spark, str(checkpoint), OTHER, keep_backup=False))
+    told: Counter[str] = Counter()
+    for number, image in enumerate(images):
+        told[recovered(spark, kind, image, finish=number % 2 == 0)] += 1
+        print(".", end="", flush=True)
+    missing = {f"{BINS} bins", f"{OTHER} bins", "finished", "taken back"} - told.keys()
+    if missing:
+        raise StateError(f"no image was before, after and in the middle of the rewrite: {dict(told)}")
+    return f"cut off at {len(images)} points: {', '.join(f'{count} {how}' for how, count in told.items())}"
+
+
 def main() -> int:
-    """Every image of one rewrite."""
-    kind = KINDS["aggregation"]
-    with LocalCluster(workers=1, slots=2 * FEW, memory="4g") as cluster, tempfile.TemporaryDirectory() as folder:
+    """Every image of a rewrite of each kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", default="aggregation,join")
+    given = parser.parse_args()
+    failures = 0
+    with LocalCluster(workers=1, slots=2 * FEW, memory="4g") as cluster:
         conf = {"spark.sql.shuffle.partitions": str(BINS), "spark.ui.enabled": "false", **ROCKSDB}
         spark = cluster.session("crashes", executors=FEW, cores=2, conf=conf)
         spark.sparkContext.setLogLevel("OFF")
         spark.dataSource.register(SentencesSource)
-        checkpoint = Path(folder, "checkpoint")
-        drained(spark, kind, checkpoint, 4)
-        images = images_of(checkpoint, lambda: rewrite(spark, str(checkpoint), OTHER, keep_backup=False))
-        told: dict[str, int] = {}
-        for number, image in enumerate(images):
-            how = recovered(spark, kind, image, finish=number % 2 == 0)
-            told[how] = told.get(how, 0) + 1
-            print(".", end="", flush=True)
+        for name in given.kinds.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    print(f"\n{name}: {cut_off_everywhere(spark, KINDS[name], Path(folder))}; every key exact")
+                except (StateError, HeadgateError) as problem:
+                    failures += 1
+                    print(f"\n{name}: FAILED: {problem}")
         spark.stop()
-    ways = ", ".join(f"{count} {how}" for how, count in told.items())
-    print(f"\na rewrite cut off at {len(images)} points: {ways}; every count exact")
-    return 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """State that is moved, rewritten and handed on, under a query that goes on: in the end it is what it should be.
 
-One query of each kind (aggregation, deduplication, session window, join of two streams, `transformWithState`) goes
-through stretches. In each: an executor joins, bins move to it and among all of them by hand, an executor leaves; then
-the query is drained, its state is rewritten into another number of bins, and it goes on. In the end the state is read
-back key by key and compared with what plain Python makes of the same input.
+One query of each kind (aggregation, deduplication, session window, join of two streams, two operators with state in
+stages of their own, `transformWithState`) goes through stretches. In each: an executor joins, bins move to it and among
+all of them by hand, an executor leaves; then the query is drained, its state is rewritten into another number of bins,
+and it goes on. In the end the state is read back key by key and compared with what plain Python makes of the same
+input.
 
     make verify-state               (or: python tests/campaigns/state.py --kinds join --stretches 4)
 """
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from operator import ge
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,6 +42,8 @@ KEYS = 97
 RATE = 300.0
 BINS = (7, 5, 11, 4)
 """What the state is rewritten into, one after the other: up and down, and primes."""
+ENOUGH = (10, 4, 3)
+"""Moves, rewrites and removals of executors that a query must go through to the end."""
 FEW, MANY = 2, 3
 PATIENCE = 120.0
 GAP, SESSION = 10, 25
@@ -79,6 +83,16 @@ def rows_of(spark: SparkSession, checkpoint: str, **options: str) -> list[Row]:
     return reader.load().collect()
 
 
+def each_once(pairs: Iterable[tuple[Any, Any]]) -> State:
+    """As a mapping; a key that is there twice is a fault of its own."""
+    found: State = {}
+    for key, value in pairs:
+        if key in found:
+            raise StateError(f"key {key} is in the state twice: {found[key]} and {value}")
+        found[key] = value
+    return found
+
+
 def count_by_key(spark: SparkSession) -> DataFrame:
     """Aggregation."""
     return source(spark).groupBy("key").count()
@@ -86,7 +100,7 @@ def count_by_key(spark: SparkSession) -> DataFrame:
 
 def counts(spark: SparkSession, checkpoint: str) -> State:
     """Key -> count."""
-    return {row["key"]["key"]: row["value"]["count"] for row in rows_of(spark, checkpoint)}
+    return each_once((row["key"]["key"], row["value"]["count"]) for row in rows_of(spark, checkpoint))
 
 
 def true_counts(rows: int, *_: int) -> State:
@@ -101,7 +115,7 @@ def first_of_each(spark: SparkSession) -> DataFrame:
 
 def distinct(spark: SparkSession, checkpoint: str) -> State:
     """What was seen."""
-    return {row["key"]["third"]: True for row in rows_of(spark, checkpoint)}
+    return each_once((row["key"]["third"], True) for row in rows_of(spark, checkpoint))
 
 
 def true_distinct(rows: int, *_: int) -> State:
@@ -117,11 +131,8 @@ def sessions(spark: SparkSession) -> DataFrame:
 
 def kept_sessions(spark: SparkSession, checkpoint: str) -> State:
     """(key, when it began) -> rows in it."""
-    found = {}
-    for row in rows_of(spark, checkpoint):
-        value = row["value"]
-        found[(value["key"], int(value["session_window"]["start"].timestamp()))] = value["count"]
-    return found
+    values = (row["value"] for row in rows_of(spark, checkpoint))
+    return each_once(((one["key"], int(one["session_window"]["start"].timestamp())), one["count"]) for one in values)
 
 
 def true_sessions(rows: int, *_: int) -> State:
@@ -146,11 +157,11 @@ def joined(spark: SparkSession) -> DataFrame:
 
 def both_sides(spark: SparkSession, checkpoint: str) -> State:
     """(side, number) -> key."""
-    found = {}
-    for side, name, key in (("left", "number", "key"), ("right", "other", "second")):
-        for row in rows_of(spark, checkpoint, joinSide=side):
-            found[(side, row["value"][name])] = row["value"][key]
-    return found
+    return each_once(
+        ((side, row["value"][name]), row["value"][key])
+        for side, name, key in (("left", "number", "key"), ("right", "other", "second"))
+        for row in rows_of(spark, checkpoint, joinSide=side)
+    )
 
 
 def true_sides(left: int, right: int) -> State:
@@ -169,7 +180,7 @@ def summed(spark: SparkSession) -> DataFrame:
 def sums(spark: SparkSession, checkpoint: str) -> State:
     """Key -> sum."""
     rows = rows_of(spark, checkpoint, stateVarName="total")
-    return {row["key"]["key"]: row["value"]["total"] for row in rows}
+    return each_once((row["key"]["key"], row["value"]["total"]) for row in rows)
 
 
 def true_sums(rows: int, *_: int) -> State:
@@ -180,11 +191,36 @@ def true_sums(rows: int, *_: int) -> State:
     return dict(found)
 
 
+def counted_once(spark: SparkSession) -> DataFrame:
+    """Two operators with state, each in a stage of its own: rows once each, then counted by key."""
+    rows = source(spark).withWatermark("at", "100000 hours").dropDuplicates(["number", "at"])
+    return rows.groupBy(f.window("at", "10000 days"), "key").count()
+
+
+def both_operators(spark: SparkSession, checkpoint: str) -> State:
+    """(operator, key or number) -> count, or that it was seen."""
+    return each_once(
+        ((name, row["key"][column]), value)
+        for operator in ("0", "1")
+        for row in rows_of(spark, checkpoint, operatorId=operator)
+        for name, column, value in [
+            ("counted", "key", row["value"]["count"]) if "key" in row["key"] else ("seen", "number", True)
+        ]
+    )
+
+
+def true_counted(rows: int, *_: int) -> State:
+    """Every number once, and how often each key comes."""
+    seen = {("seen", number): True for number in range(rows)}
+    return seen | {("counted", key): count for key, count in Counter(key_of(range(rows))).items()}
+
+
 KINDS = {
     "aggregation": Kind(count_by_key, "update", counts, true_counts),
     "deduplication": Kind(first_of_each, "append", distinct, true_distinct),
     "session": Kind(sessions, "append", kept_sessions, true_sessions),
     "join": Kind(joined, "append", both_sides, true_sides),
+    "two-stages": Kind(counted_once, "append", both_operators, true_counted),
     "transform": Kind(summed, "update", sums, true_sums),
 }
 
@@ -274,12 +310,13 @@ class Trial:
         before = len(self.told)
         self.ask(engine, query, action)
         self.until(engine, query, lambda: any("bins of" in one for one in self.told[before:]), "bins to move")
-        if any("did not move" in one for one in self.told[before:]):
+        ended = [one for one in self.told[before:] if "bins of" in one]
+        if not all("have moved" in one for one in ended):
             raise StateError(f"{self.told[before:]}")
         wrong = {number: home for number, home in action.to.items() if homes(self.batches[-1]).get(number) != home}
         if wrong:
             raise StateError(f"bins should be on {wrong}, and are on {homes(self.batches[-1])}")
-        self.moves += sum(int(one.split(" ", 1)[0]) for one in self.told[before:] if "bins of" in one)
+        self.moves += sum(int(one.split(" ", 1)[0]) for one in ended)
 
     def ask(self, engine: SparkEngine, query: StreamingQuery, action: Action) -> None:
         """Begin with it."""
@@ -327,6 +364,9 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     done = Trial(spark, KINDS[name], f"{folder}/checkpoint").go_through(BINS, given.stretches)
+                    through = (done.moves, done.rewrites, done.removals)
+                    if given.stretches == len(BINS) and not all(map(ge, through, ENOUGH)):
+                        raise StateError(f"too little happened: {through} moves, rewrites and removals")
                     said = (
                         f"{done.rows:,} rows, {done.keys:,} keys of state exact; {done.moves} bins moved, "
                         f"{done.rewrites} rewrites, {done.removals} executors removed, {done.lost} attempts lost"
