@@ -60,7 +60,7 @@ class Stage(NamedTuple):
     on 1, four waves on 2 are 2.7 s."""
 
 
-STAGES = (Stage(30.0, 10.0, least=1), Stage(120.0, 80.0, least=4), Stage(190.0, 40.0, least=2))
+STAGES = (Stage(30.0, 10.0, least=1), Stage(120.0, 80.0, least=4), Stage(205.0, 40.0, least=2))
 
 
 def load() -> Load:

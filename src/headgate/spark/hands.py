@@ -260,12 +260,14 @@ class Hands:
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
+        began = self._ended.total()
         for query in self._running():
             before = self._ended[str(query.id)]
             self._settle(action, query, staying)
             if self._ended[str(query.id)] > before:
                 self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving})
-        self._boundary()
+        if self._ended.total() == began:  # else the batch that showed the last bins to be elsewhere has just ended
+            self._boundary()
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}
         self._leaving |= ids
