@@ -1,6 +1,8 @@
 import json
+import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 LOGS = Path(__file__).parent / "data" / "eventlogs"
@@ -33,6 +35,9 @@ def test_a_log_still_being_written_is_answered_with_a_word_about_that(headgate):
     ran = headgate("inspect", LOGS / "spark-3.5.9.zstd.inprogress")
     assert ran.code == 0
     assert "the log has no end" in ran.err
+    (found,) = json.loads(headgate("inspect", LOGS / "spark-3.5.9.zstd.inprogress", "--format", "json").out)
+    assert "the log has no end" in found["notes"][0]
+    assert "the log has no end" in headgate("inspect", LOGS / "spark-3.5.9.zstd.inprogress", "--format", "html").out
 
 
 @pytest.mark.parametrize(
@@ -55,3 +60,23 @@ def test_an_application_without_streaming_is_refused_in_one_line(headgate, file)
     ran = headgate("inspect", log)
     assert ran.code == 2
     assert "no batch of a streaming query in it; give the log of a streaming application" in ran.err
+
+
+def test_of_sources_that_do_not_say_what_waits_it_is_not_said_that_the_query_keeps_up(headgate, tmp_path):
+    with pa.CompressedInputStream(pa.OSFile(str(LOGS / "wordcount-4.3.0.zstd")), "zstd") as stream:
+        text = stream.read().decode()
+    log = tmp_path / "untold.log"
+    log.write_text(re.sub(r'"latestOffset":"(\\.|[^"\\])*"', '"latestOffset":null', text))
+    out = headgate("inspect", log).out
+    assert "sources do not say how many arrive or wait" in out
+    assert "cannot be told, since it never rests and nobody says what waits" in out
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("hdfs://host/logs", "only files of this machine are read"), ("file:///no/such/log", "No such file")],
+)
+def test_logs_on_other_file_systems_are_refused_as_such(headgate, path, said):
+    ran = headgate("inspect", path)
+    assert ran.code == 2
+    assert said in ran.err

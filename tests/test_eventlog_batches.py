@@ -9,7 +9,7 @@ from msgspec import Raw
 from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
-from headgate.formats.eventlog.gaps import FiguresImplausible
+from headgate.formats.eventlog.gaps import BatchesIncomplete, FiguresImplausible
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
@@ -198,6 +198,37 @@ def test_a_stage_that_another_job_of_the_batch_planned_before_is_one_stage():
     (batch,) = read_batches(events)
     assert batch.dataflow.ids == ("stage 0", "stage 1")
     assert batch.tasks.records_in.tolist() == [10, 7]
+
+
+def test_a_batch_of_which_the_start_of_a_job_is_lost_is_left_out_and_said():
+    events = []
+    for number in range(4):  # two jobs each, of one stage
+        for id in (2 * number, 2 * number + 1):
+            events += [job(id, (id, []), batch=number), task(id)]
+        events.append(report(number))
+    read = read_batches(one for one in events if not (isinstance(one, JobStart) and one.id in (2, 5)))
+    assert [one.number for one in read] == [0, 3]
+    assert "the start of a job is missing in 2 batches" in " ".join(map(str, read.gaps))
+
+
+def test_tasks_that_end_after_their_batch_was_reported_are_no_lost_jobs():
+    late = task(0, 1, reason="TaskKilled")
+    read = read_batches([job(0, (0, [])), task(0), report(), late, job(1, (1, []), batch=1), task(1), report(1)])
+    assert [one.number for one in read] == [0, 1]
+    assert not [gap for gap in read.gaps if isinstance(gap, BatchesIncomplete)]
+
+
+def test_times_that_cannot_be_are_left_out():
+    broken = msgspec.structs.replace(task(0, 1), info=msgspec.structs.replace(task(0, 1).info, launch_time=0))
+    yesterday = msgspec.structs.replace(report(1).progress, timestamp="yesterday")
+    read = read_batches(
+        [job(0, (0, [])), task(0), broken, report(), job(1, (1, []), batch=1), task(1), QueryProgress(yesterday)]
+    )
+    (only,) = read
+    assert only.tasks.partition.tolist() == [0]
+    said = " ".join(map(str, read.gaps))
+    assert "no times, or figures below 0 or above 2^53, in 1 task" in said
+    assert "the report of 1 batch has no time" in said
 
 
 def test_queries_that_run_side_by_side_are_told_apart():

@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +16,7 @@ from headgate.cli.page.page import Subject, page
 from headgate.cli.progress import shown
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.found import event_logs, size_of
+from headgate.formats.eventlog.gaps import BatchesIncomplete, BatchesUnreported
 from headgate.formats.eventlog.reader import read_events
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
@@ -107,28 +109,44 @@ def run(given: argparse.Namespace) -> int:
         raise InputError("--format csv has one row an operator and no room for what if; ask for table, json or html")
     found: list[Subject] = []
     others: set[str] = set()
+    unreported = 0
     logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
-        for query, seen in _batches(log, alone=len(logs) == 1).items():
+        read = _read(log, alone=len(logs) == 1)
+        unreported += read.left_out
+        for query, seen in read.queries.items():
             if given.query in (None, query, seen[-1].name):
                 # Only the page draws batches: of a thousand logs they would be too many to keep.
-                found.append(Subject(log, inspection(seen, question), seen if given.format == "html" else ()))
+                drawn = seen if given.format == "html" else ()
+                found.append(Subject(log, inspection(seen, question), drawn, read.notes))
             else:
                 others.add(seen[-1].name)
     if not found:
-        raise InputError(_nothing_found(given.paths[0], given.query, sorted(others)))
+        raise InputError(_nothing_found(given.paths[0], given.query, sorted(others), unreported))
     _print(given.format, found, several=len(logs) > 1)
     return 0
 
 
-def _nothing_found(path: str, query: str | None, others: Sequence[str]) -> str:
+def _nothing_found(path: str, query: str | None, others: Sequence[str], unreported: int) -> str:
     if others:
         return f'{path}: no query "{query}" in it; there is {", ".join(others[:10])}'
+    if unreported:
+        return f"{path}: no batch in it is over and whole; wait for one, or give a log that has more of them"
     return f"{path}: no batch of a streaming query in it; give the log of a streaming application"
 
 
-def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
-    """The last batches of each query; what was odd goes to standard error. A bad one of several is passed over."""
+class _Read(NamedTuple):
+    """What a log has."""
+
+    queries: Mapping[str, Sequence[MicroBatch]] = {}
+    """Query -> its last batches."""
+    notes: Sequence[str] = ()
+    left_out: int = 0
+    """Batches that are not over, or not whole."""
+
+
+def _read(log: str, *, alone: bool) -> _Read:
+    """Read one; what was odd goes to standard error. A bad log of several is passed over."""
     of_query: dict[str, deque[MicroBatch]] = {}
     try:
         events = read_events(log, wanted=WANTED)
@@ -139,15 +157,17 @@ def _batches(log: str, *, alone: bool) -> dict[str, Sequence[MicroBatch]]:
         if alone:
             raise
         print(f"headgate: {error}", file=sys.stderr)
-        return {}
-    for note in map(str, (*events.notes, *batches.gaps)):
+        return _Read()
+    notes = [str(note) for note in (*events.notes, *batches.gaps)]
+    for note in notes:
         print(f"headgate: {note}" if note.startswith(log) else f"headgate: {log}: {note}", file=sys.stderr)
-    return {query: list(seen) for query, seen in of_query.items()}
+    left_out = sum(gap.count for gap in batches.gaps if isinstance(gap, BatchesUnreported | BatchesIncomplete))
+    return _Read({query: list(seen) for query, seen in of_query.items()}, notes, left_out)
 
 
 def _print(form: str, found: Sequence[Subject], *, several: bool) -> None:
     if form == "json":
-        said = [{"log": one.log, **msgspec.to_builtins(one.inspection)} for one in found]
+        said = [{"log": one.log, "notes": one.notes, **msgspec.to_builtins(one.inspection)} for one in found]
         print(msgspec.json.format(msgspec.json.encode(said), indent=2).decode())
     elif form == "csv":
         print("\n".join(inspection_rows([(one.log, one.inspection) for one in found])))

@@ -35,8 +35,11 @@ def took(profile: QueryProfile) -> str:
 def load(profile: QueryProfile) -> str:
     """What comes in, and when batches begin."""
     come = profile.arrivals
+    rate = number(round(come.rate, 1))
+    if untold(come):
+        return f"{rate} records/s are taken; sources do not say how many arrive or wait; batches begin {_cut_by(come)}"
     waiting = "" if come.waiting is None else f", {come.waiting:,} waiting"
-    return f"{number(round(come.rate, 1))} records/s arrive{waiting}; batches begin {_cut_by(come)}"
+    return f"{rate} records/s arrive{waiting}; batches begin {_cut_by(come)}"
 
 
 def fares(one: Inspection) -> str:
@@ -50,10 +53,21 @@ def fares(one: Inspection) -> str:
         return (
             f"it keeps up on {_pool(profile)} but batches overrun their interval: in time {carried}; {least} would do"
         )
+    if untold(profile.arrivals):
+        return (
+            f"whether it keeps up on {_pool(profile)} cannot be told, since it never rests and nobody says what waits: "
+            f"it takes {_rate(now.rate)} records/s and could carry {_rate(now.carries)}; if no more come, {least} "
+            f"would do"
+        )
     return (
         f"it keeps up on {_pool(profile)}: {_rate(now.rate)} records/s come and it carries {_rate(now.carries)} "
-        f"({now.utilisation:.0%} used); {least} would do{_freshness(now)}{_backlog(one)}"
+        f"({now.utilisation:.0%} used); {least} would do{_age(now, profile)}"
     )
+
+
+def untold(come: Arrivals) -> bool:
+    """Batches that follow one another without rest, of sources that do not say what they have: it may be behind."""
+    return come.waiting is None and come.trigger is None
 
 
 def _pool(profile: QueryProfile) -> str:
@@ -70,15 +84,24 @@ def _part(now: Prospect) -> str:
     return f"{min(now.carries / now.rate, 9.99):.0%}" if now.rate else "all"
 
 
-def _backlog(one: Inspection) -> str:
-    """What waits beyond the next batch is older than that."""
-    waiting, now = one.profile.arrivals.waiting or 0, one.now
-    if waiting <= 1.5 * max(one.profile.records, 1.0):
+def _age(fares: Prospect, profile: QueryProfile) -> str:
+    """How old results are at the most; what waits beyond the next batch makes them older."""
+    if fares.freshness is None:
         return ""
-    after = now.drained_after(waiting)
-    if after is None:
-        return f", but the {waiting:,} that wait are never worked off"
-    return f", once the {waiting:,} that wait are worked off, in about {_span(after)}"
+    waiting = profile.arrivals.waiting or 0
+    fresh = f"; results are {fares.freshness:.1f} s old at the most"
+    if not piled_up(profile):
+        return fresh
+    after = fares.drained_after(waiting)
+    if after is not None:
+        return f"{fresh}, once the {waiting:,} that wait are worked off, in about {_span(after)}"
+    older = fares.freshness + waiting / max(fares.rate, 1e-9)
+    return f"; results are about {_span(older)} old: the {waiting:,} that wait are never worked off"
+
+
+def piled_up(profile: QueryProfile) -> bool:
+    """Whether more waits than the next batch takes."""
+    return (profile.arrivals.waiting or 0) > 1.5 * max(profile.records, 1.0)
 
 
 def _span(seconds: float) -> str:
@@ -145,9 +168,10 @@ def what_if(one: Inspection) -> Iterator[str]:
     if answer is None:
         return
     asked, few = answer.prospect, one.profile.counted < _FEW
-    yield f"{_asked(answer)}: {_outcome(asked, few=few)}"
+    yield f"{_asked(answer)}: {_outcome(asked, one.profile, few=few)}"
     if answer.where_state_lies is not None:
-        yield f"that is with state spread evenly; where it lies now: {_outcome(answer.where_state_lies, few=few)}"
+        lying = _outcome(answer.where_state_lies, one.profile, few=few)
+        yield f"that is with state spread evenly; where it lies now: {lying}"
     if answer.least_slots is not None:
         yield f"the least that does it: {many(answer.least_slots, 'slot')}, in whole executors"
     else:
@@ -177,8 +201,10 @@ def _why_not(one: Inspection) -> str:
     if freshness is not None and come.trigger is not None and come.trigger >= freshness:
         return f": batches begin every {number(come.trigger)} s, which alone is as old as that"
     rate = answer.prospect.rate if answer else 0.0
-    if come.limit is not None and come.trigger is not None and rate > come.limit / come.trigger:
+    if come.limit is not None and come.trigger is not None and rate > 1.005 * come.limit / come.trigger:
         return f": at most {come.limit:,} records are taken every {number(come.trigger)} s"
+    if freshness is not None and come.trigger is not None:
+        return f": batches begin every {number(come.trigger)} s, and even with a slot for every task take too long"
     return ": with a slot for every task it is still too slow, so cut the work finer (--partitions), or mend the limit"
 
 
@@ -212,13 +238,11 @@ def _cut_by(come: Arrivals) -> str:
     return begin if come.limit is None else f"{begin} and take {come.limit:,} records at the most"
 
 
-def _freshness(fares: Prospect) -> str:
-    return "" if fares.freshness is None else f"; results are {fares.freshness:.1f} s old at the most"
-
-
-def _outcome(fares: Prospect, *, few: bool) -> str:
+def _outcome(fares: Prospect, profile: QueryProfile, *, few: bool) -> str:
     if fares.batch is None:
-        return f"falls behind, batches grow without end: it would carry {_rate(fares.carries)} records/s"
+        # What it carries is told from somewhat larger batches; where those that are larger still cost more, by less.
+        carried = f": it would carry {_rate(fares.carries)} records/s" if fares.carries < fares.rate else ""
+        return f"falls behind, batches grow without end{carried}"
     spread = "" if few else f" ({fares.batch.low:.2f} to {fares.batch.high:.2f})"
     took = f"a batch takes {fares.batch.value:.2f} s{spread}"
     carried = f"it carries {_rate(fares.carries)} records/s"
@@ -226,7 +250,7 @@ def _outcome(fares: Prospect, *, few: bool) -> str:
         return f"{took} and it falls behind: {carried}"
     late = "" if fares.in_time else ", batches overrun their interval"
     stale = "" if fares.fresh_enough else ", not as fresh as asked"
-    return f"{took}, {carried}{late}{_freshness(fares)}{stale}"
+    return f"{took}, {carried}{late}{_age(fares, profile)}{stale}"
 
 
 def _cost(cost: Figure | None, unit: float) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from headgate.cli.options import Once, count, file
 from headgate.cli.state_page import state_page
 from headgate.control.events import Command
-from headgate.formats.checkpoint.where import on_this_machine
+from headgate.formats.where import on_this_machine
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.migration import STRATEGIES
 from headgate.model.state_files import CheckpointState

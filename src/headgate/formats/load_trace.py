@@ -2,7 +2,8 @@
 
 Separated by commas, semicolons or tabs. A first line with names says what the columns are: a time is `second`,
 `minute`, `hour` or `millisecond` (or the plural), a rate is `rate`, or else the column after the time. Without names
-times are seconds. Times may as well be dates (2026-11-16T12:00:00); the first one is then the beginning.
+times are seconds. Times may as well be dates (2026-11-16T12:00:00), or a `timestamp` in seconds since
+1970; the first one is then the beginning.
 """
 
 import csv
@@ -41,13 +42,15 @@ def _rows(path: str, lines: Sequence[str]) -> Iterator[tuple[int, float, float]]
         for number, row in enumerate(csv.reader(lines, delimiter=_delimiter(lines)), start=1)
         if any(field.strip() for field in row) and not row[0].startswith("#")
     ]
-    when, what, unit = 0, 1, 1.0
+    when, what, unit, since_1970 = 0, 1, 1.0, False
     if rows and _number(rows[0][1][0]) is None and _date(rows[0][1][0]) is None:
         names = [name.lower() for name in rows.pop(0)[1]]
         when = next((place for place, name in enumerate(names) if name.rstrip("s") in _UNITS or name in _UNITS), 0)
         what = names.index("rate") if "rate" in names else when + 1
         unit = _UNITS.get(names[when], _UNITS.get(names[when].rstrip("s"), 1.0))
+        since_1970 = names[when] == "timestamp"
     first: datetime | None = None
+    begin = None if since_1970 else 0.0
     for number, fields in rows:
         if len(fields) <= max(when, what):
             raise InputError(f"{path}:{number}: has {len(fields)} columns; a trace has a time and a rate on each line")
@@ -62,7 +65,8 @@ def _rows(path: str, lines: Sequence[str]) -> Iterator[tuple[int, float, float]]
             raise InputError(f'{path}:{number}: "{fields[when]}" is no time; give seconds from 0 on, or a date')
         if rate is None:
             raise InputError(f'{path}:{number}: "{fields[what]}" is no rate; give a number from 0 on')
-        yield number, moment * unit, rate
+        begin = moment if begin is None else begin
+        yield number, (moment - begin) * unit, rate
 
 
 def _delimiter(lines: Sequence[str]) -> str:

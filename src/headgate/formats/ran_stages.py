@@ -82,7 +82,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         progress.run_id,
         progress.name or progress.id,
         progress.batch_id,
-        _milliseconds(progress.timestamp),
+        milliseconds(progress.timestamp),
         progress.batch_duration or (progress.duration_ms or {}).get("triggerExecution", 0),
         progress.duration_ms or {},
         progress.input_rows,
@@ -107,10 +107,10 @@ def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> tuple
     return flow, read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances))
 
 
-def _milliseconds(timestamp: str) -> int:
+def milliseconds(timestamp: str) -> int:
     """Of a timestamp as queries write it; 0 for what is none.
 
-    >>> _milliseconds("1970-01-01T00:00:01.500Z")
+    >>> milliseconds("1970-01-01T00:00:01.500Z")
     1500
     """
     try:

@@ -190,7 +190,15 @@ class _Asked:
         trigger = self.come.trigger
         if trigger is not None and not self.overruns(rate):
             return self.batch(rate * trigger)
-        return _fixed_point(lambda seconds: self.batch(rate * seconds), max(self.come.interval, trigger or 0.0))
+        guess = max(self.come.interval, trigger or 0.0)
+
+        def batch_after(seconds: float) -> Prediction:
+            return self.batch(rate * seconds)
+
+        found = _fixed_point(batch_after, guess)
+        if found is None and rate < self._without_interval() * (1 - _TOLD):
+            found = _further_out(batch_after, guess)
+        return found
 
     def overruns(self, rate: float) -> bool:
         """Whether a batch of what comes in an interval takes longer than that interval."""
@@ -227,6 +235,19 @@ class _Asked:
             if abs(then - seconds) <= _TOLD * seconds or abs(other - one) <= 1e-6 * other:
                 break
         return other
+
+
+def _further_out(batch_after: Callable[[float], Prediction], guess: float) -> Prediction | None:
+    """The same where small batches grow faster than large ones: whole waves of tasks make steps, not a line."""
+    low = high = max(guess, 1e-3)
+    while batch_after(high).batch.value > high:
+        low, high = high, 2 * high
+        if high > _LONGEST:
+            return None
+    while high - low > _TOLD * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if batch_after(middle).batch.value > middle else (low, middle)
+    return batch_after(high)
 
 
 def _fixed_point(batch_after: Callable[[float], Prediction], guess: float) -> Prediction | None:

@@ -289,11 +289,12 @@ def _without_each(profile: QueryProfile, capacity: Capacity, now: Prediction) ->
             AdmissionLimit(profile.arrivals.limit),
             capacity.predict(Setting(records=2 * capacity.records)).batch.value / 2,
         )
-    yield _driver(profile, now), now.batch.value - now.driver
+    driver, seconds = _driver(profile, now)
+    yield driver, now.batch.value - seconds
 
 
-def _driver(profile: QueryProfile, now: Prediction) -> Limit:
-    """The driver's time by the phase that has most of it; of addBatch only what no task covers."""
+def _driver(profile: QueryProfile, now: Prediction) -> tuple[Limit, float]:
+    """The driver's time by the phase that has most of it, and its seconds; of addBatch only what no task covers."""
     phases = {
         phase: seconds for phase, seconds in profile.phases.items() if phase not in ("triggerExecution", "addBatch")
     }
@@ -301,10 +302,10 @@ def _driver(profile: QueryProfile, now: Prediction) -> Limit:
     most = max(phases, key=lambda phase: phases[phase])
     if phases[most] >= 0.5 * now.driver:
         if most in ("latestOffset", "getOffset"):
-            return SlowSource(phases[most], most)
+            return SlowSource(phases[most], most), phases[most]
         if most == "addBatch":
-            return SlowSink(phases[most])
-    return Driver(now.driver, now.batch.value, most, phases[most])
+            return SlowSink(phases[most]), phases[most]
+    return Driver(now.driver, now.batch.value, most, phases[most]), now.driver
 
 
 def _memory(profile: QueryProfile) -> Iterator[Limit]:

@@ -28,6 +28,8 @@ class Subject(NamedTuple):
     log: str
     inspection: Inspection
     batches: Sequence[MicroBatch]
+    notes: Sequence[str] = ()
+    """What was odd about the log, or is missing from it."""
 
 
 def page(subjects: Sequence[Subject]) -> str:
@@ -45,7 +47,7 @@ def _query(subject: Subject) -> Markup:
         _tiles(one),
         _limit(one),
         *(element("p", sentence) for sentence in (say.fares(one), say.took(one.profile), say.load(one.profile))),
-        *_further(one),
+        *_further(one, subject.notes),
         *_what_if(one),
         *_plots(subject),
         *_table(one),
@@ -56,13 +58,17 @@ def _query(subject: Subject) -> Markup:
 def _tiles(one: Inspection) -> Markup:
     """The figures to take in first."""
     now, profile = one.now, one.profile
+    behind = "once nothing waits" if say.piled_up(profile) else "at the most"
     figures = [
         (f"{profile.seconds:.2f} s", "a batch takes (median)"),
-        (number(round(profile.arrivals.rate, 1)), "records/s arrive"),
+        (
+            number(round(profile.arrivals.rate, 1)),
+            f"records/s {'are taken' if say.untold(profile.arrivals) else 'arrive'}",
+        ),
         (f"{profile.slots:,}", "slots now"),
         ("none" if one.least_slots is None else f"{one.least_slots:,}", "slots at least to keep up"),
         (number(float(f"{now.carries:.3g}")), "records/s it can carry" + ("" if now.keeps_up else ": falls behind")),
-        ("grows" if now.freshness is None else f"{now.freshness:.1f} s", "age of results at the most"),
+        ("grows" if now.freshness is None else f"{now.freshness:.1f} s", f"age of results {behind}"),
     ]
     return tiles(figures, accent=None if now.keeps_up else 4)
 
@@ -76,8 +82,9 @@ def _limit(one: Inspection) -> Markup:
     )
 
 
-def _further(one: Inspection) -> Iterator[Markup]:
+def _further(one: Inspection, of_the_log: Sequence[str]) -> Iterator[Markup]:
     said = [
+        *(f"the log: {note}" for note in of_the_log),
         *(f"also: {finding}" for finding in say.findings(one)[1:]),
         *(f"note: {note}" for note in say.notes(one)),
         *say.states(one.profile),

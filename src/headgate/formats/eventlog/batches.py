@@ -21,6 +21,7 @@ from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdd
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.gaps import (
     BatchesImplausible,
+    BatchesIncomplete,
     BatchesUnreported,
     BatchesWithoutTasks,
     FiguresImplausible,
@@ -41,7 +42,7 @@ from headgate.formats.eventlog.sql import (
 )
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, StateOperator
 from headgate.formats.eventlog.tasks import TaskEnd
-from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
+from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch, milliseconds
 from headgate.model.microbatch import Executor, MicroBatch
 
 WANTED: frozenset[type[Event]] = frozenset(
@@ -66,6 +67,7 @@ _MOST_OF_A_RUN = 8
 """Batches of one run that wait for their reports: they run one after the other, so there is one, or two."""
 _MOST_RUNS = 256
 _MOST_PLANS = 1024
+_MOST_PLANNED = 20_000
 _MOST = 2**53
 """The largest figure that is believed: float64 cannot tell larger ones from their neighbours."""
 _MOST_CORES = 100_000
@@ -136,7 +138,7 @@ class _Missing:
     """How much of what is missing."""
 
     def __init__(self) -> None:
-        self.reports = self.tasks_of_batches = 0
+        self.reports = self.tasks_of_batches = self.incomplete = 0
         self.implausible_reports = self.implausible_tasks = self.implausible_figures = 0
         self.tasks = self.stages_with_missing_tasks = self.names = self.rows = 0
 
@@ -155,6 +157,7 @@ class _Missing:
         found: tuple[Gap, ...] = (
             BatchesUnreported(self.reports),
             BatchesWithoutTasks(self.tasks_of_batches),
+            BatchesIncomplete(self.incomplete),
             BatchesImplausible(self.implausible_reports),
             TasksImplausible(self.implausible_tasks),
             FiguresImplausible(self.implausible_figures),
@@ -174,6 +177,12 @@ class _Assembly:
         self.stages: dict[int, RanStage] = {}
         self.runs: dict[str, dict[int, list[int]]] = {}
         """Run -> batch -> its stages; each in order of first appearance."""
+        self.planned: dict[int, None] = {}
+        """Stages that some job has planned, whoever's, the last ones."""
+        self.incomplete: set[tuple[str, int]] = set()
+        """Batches that were open while tasks ran that no job in the log has planned: some of it may be theirs."""
+        self.orphans = False
+        """Whether there were such tasks since the last batch was closed."""
         self.totals: dict[int, int] = {}
         """Accumulator -> what it had come to when a stage last said so."""
         self.on_driver: dict[int, dict[int, int]] = {}
@@ -213,6 +222,9 @@ class _Assembly:
 
     def job(self, event: JobStart) -> None:
         """Note the stages of a job that belongs to a batch; a stage seen before is one that is skipped."""
+        self.planned.update(dict.fromkeys(plan.id for plan in event.stages))
+        while len(self.planned) > _MOST_PLANNED:
+            del self.planned[next(iter(self.planned))]
         properties = event.properties
         if properties is None or properties.batch_id is None or properties.group_id is None:
             return
@@ -234,6 +246,8 @@ class _Assembly:
         batches = self.runs.setdefault(run, {})
         if number not in batches and len(batches) >= _MOST_OF_A_RUN:
             self._let_go(batches.pop(next(iter(batches))))
+        if number not in batches and self.orphans:
+            self.incomplete.add((run, number))
         return batches.setdefault(number, [])
 
     def _forget(self, run: str) -> None:
@@ -255,6 +269,8 @@ class _Assembly:
         """Count the first successful attempt of each partition; the others only as lost."""
         stage = self.stages.get(event.stage_id)
         if stage is None:
+            if event.stage_id not in self.planned:
+                self._orphan(event.stage_id)
             return
         info, metrics = event.info, event.metrics
         partition = info.partition if info.partition >= 0 else info.index
@@ -279,10 +295,18 @@ class _Assembly:
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
         _, _, *figures = row
-        if 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST:  # once a task: no function for it
+        believable = 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST
+        if believable and 0 < row.launched <= row.finished:  # once a task: no function for it
             stage.tasks[partition] = row
         else:
             self.missing.implausible_tasks += 1
+
+    def _orphan(self, stage: int) -> None:
+        """A task of a stage that no job has planned: the job's start is lost, unless it was planned long ago."""
+        if len(self.planned) == _MOST_PLANNED and stage < next(iter(self.planned)):
+            return
+        self.orphans = True
+        self.incomplete.update((run, number) for run, batches in self.runs.items() for number in batches)
 
     def _fragment_of(self, stage: RanStage, event: TaskEnd) -> Fragment | None:
         """What a task says that its stage carries out.
@@ -350,8 +374,14 @@ class _Assembly:
         stages = self._take(batches.pop(progress.batch_id, ()))
         if not batches:
             self.runs.pop(progress.run_id, None)
+        self.orphans = False
+        if (progress.run_id, progress.batch_id) in self.incomplete:
+            self.incomplete.discard((progress.run_id, progress.batch_id))
+            self.missing.incomplete += 1
+            return None
         rows = (progress.input_rows, *(source.num_input_rows for source in progress.sources))
-        if not _believable((*rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
+        told = not progress.timestamp or milliseconds(progress.timestamp) > 0
+        if not told or not _believable((*rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
             self.missing.implausible_reports += 1
             return None
         self.missing.look_at(stages)

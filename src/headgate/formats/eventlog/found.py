@@ -3,6 +3,7 @@
 import os
 
 from headgate.formats.files import cannot_read
+from headgate.formats.where import on_this_machine
 from headgate.model.errors import InputError
 
 _ROLLING = "eventlog_v2_"
@@ -13,6 +14,10 @@ def event_logs(path: str) -> list[str]:
 
     Files whose name begins with a dot (checksums) are not logs.
     """
+    here = path if os.path.exists(path) else on_this_machine(path)
+    if here is None:
+        raise InputError(f"{path}: only files of this machine are read; copy the log here, or mount it")
+    path = here
     if not os.path.isdir(path):
         return [path]
     try:
@@ -40,4 +45,10 @@ def size_of(log: str) -> int:
 
 
 def _may_be_log(folder: str, name: str) -> bool:
-    return name.startswith(_ROLLING) or os.path.isfile(os.path.join(folder, name))
+    path = os.path.join(folder, name)
+    if name.startswith(_ROLLING) or os.path.isfile(path):
+        return True
+    try:
+        return os.path.isdir(path) and any(one.startswith("events_") for one in os.listdir(path))
+    except OSError:
+        return False

@@ -31,18 +31,25 @@ class BatchesWithoutTasks(_Gap, frozen=True, tag="batches-without-tasks"):
         return f"no task in the log for {_many(self.count, 'batch')} with records: left out"
 
 
+class BatchesIncomplete(_Gap, frozen=True, tag="batches-incomplete"):
+    """Batches while which tasks ran of stages that no job in the log has planned."""
+
+    def __str__(self) -> str:
+        return f"the start of a job is missing in {_many(self.count, 'batch')}, and with it what it did: left out"
+
+
 class BatchesImplausible(_Gap, frozen=True, tag="batches-implausible"):
     """Reports with figures below zero or beyond belief."""
 
     def __str__(self) -> str:
-        return f"the report of {_many(self.count, 'batch')} has figures below 0 or above 2^53: left out"
+        return f"the report of {_many(self.count, 'batch')} has no time, or figures below 0 or above 2^53: left out"
 
 
 class TasksImplausible(_Gap, frozen=True, tag="tasks-implausible"):
     """Tasks with figures below zero or beyond belief."""
 
     def __str__(self) -> str:
-        return f"figures below 0 or above 2^53 in {_many(self.count, 'task')}: left out"
+        return f"no times, or figures below 0 or above 2^53, in {_many(self.count, 'task')}: left out"
 
 
 class FiguresImplausible(_Gap, frozen=True, tag="figures-implausible"):
@@ -88,6 +95,7 @@ def _many(count: int, what: str) -> str:
 Gap: TypeAlias = (
     BatchesUnreported
     | BatchesWithoutTasks
+    | BatchesIncomplete
     | BatchesImplausible
     | TasksImplausible
     | FiguresImplausible

@@ -1,0 +1,21 @@
+"""Where something is: on this machine, or behind a file system that only Spark reaches."""
+
+import re
+
+
+def on_this_machine(place: str) -> str | None:
+    """Its path, where it is a path of this machine; None where it is elsewhere.
+
+    As Hadoop reads them: nothing in a path is escaped.
+
+    >>> on_this_machine("data/checkpoint"), on_this_machine("file:///data/check%20point"), on_this_machine("file:/data")
+    ('data/checkpoint', '/data/check%20point', '/data')
+    >>> on_this_machine("s3a://bucket/checkpoint") is None
+    True
+    """
+    scheme = re.match(r"([A-Za-z][\w+.-]*):", place)
+    if scheme is None:
+        return place
+    if scheme[1].lower() != "file":
+        return None
+    return re.sub(r"^//[^/]*(?=/)", "", place[scheme.end() :])
