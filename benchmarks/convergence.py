@@ -48,6 +48,9 @@ WATCHED = {"under": 180.0, "over": 130.0}
 """Seconds that a run lasts."""
 SWEPT = 8
 """Batches of a fixed size that are looked at; the last half counts."""
+COLD = 3
+"""Batches that may take as long as they like."""
+FAR_TOO_LONG = 1.5
 
 
 def sentences(spark: SparkSession, rate: float, **options: str) -> DataFrame:
@@ -140,17 +143,20 @@ def batch_time(spark: SparkSession, pipeline: Pipeline, executors: int) -> float
         while len(batches) < wanted:
             batches.extend(seen.batch for seen in engine.seen(1.0))
 
+    def far_too_long() -> bool:
+        """It falls behind, and each batch would be longer still."""
+        return len(batches) > COLD and batches[-1].duration / 1000 > FAR_TOO_LONG * TRIGGER
+
     try:
         engine.carry_out(SetExecutors(0, executors))
         while len(engine.executors()) != executors:
             engine.seen(0.5)
         more(2)
         engine.carry_out(SpreadBins(0, batches[-1].query))
-        more(SWEPT // 2)
-        for _ in range(SWEPT // 2):
-            if batches[-1].duration / 1000 > 2 * TRIGGER:  # it falls behind, and each one would be longer still
-                return batches[-1].duration / 1000
+        for _ in range(SWEPT):
             more(1)
+            if far_too_long():
+                return batches[-1].duration / 1000
         return statistics.median(batch.duration / 1000 for batch in batches[-SWEPT // 2 :])
     finally:
         engine.stop()

@@ -191,6 +191,8 @@ def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migr
     earlier = bench.batches[-AROUND:]
     target = {number: home for number, home in even(bench, executors).items() if now[number] != home}
     seen = bench.moved(strategy, target)
+    # Without the batch that ran when it was asked for: nothing moves in its middle.
+    seen = seen[next((place for place, batch in enumerate(seen) if loaded(now, [batch])), 0) :]
     moved = loaded(now, seen)
     (operator,) = read_state(LocalFolders(bench.folder)).operators
     size = {one.number: one.bytes for one in operator.bins}

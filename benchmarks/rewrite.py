@@ -6,7 +6,7 @@ the same session with two executors of one slot. For each: rows and megabytes a 
 phase, and what was expected beforehand (`model/rewrite.py`, whose figures come from runs of this before). Linear: from
 the middle size to the largest, a megabyte more takes as long as from the smallest to the middle one, within a half.
 
-    make bench-rewrite              (or: python benchmarks/rewrite.py --megabytes 20,100)
+    make bench-rewrite              (or: python benchmarks/rewrite.py --megabytes 10,50,200)
 """
 
 import argparse
@@ -87,7 +87,7 @@ def linear(small: Sequence[Ran], middle: Sequence[Ran], large: Sequence[Ran]) ->
     points = [(one[0].bytes, statistics.mean(ran.seconds for ran in one)) for one in (small, middle, large)]
     slopes = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(points)]
     print("seconds for a further 100 MB: " + ", then ".join(f"{slope * 1e8:.1f}" for slope in slopes))
-    return 1 / STRAIGHT <= slopes[1] / slopes[0] <= STRAIGHT
+    return min(slopes) > 0 and 1 / STRAIGHT <= slopes[1] / slopes[0] <= STRAIGHT
 
 
 def main() -> int:
@@ -96,6 +96,8 @@ def main() -> int:
     parser.add_argument("--megabytes", default="20,100,400", help="sizes of the state, three of them")
     given = parser.parse_args()
     sizes = [int(size) for size in given.megabytes.split(",")]
+    if len(sizes) != 3 or sizes != sorted(set(sizes)):
+        parser.error("--megabytes: give three sizes, from small to large")
     with LocalCluster(workers=1, slots=2, memory="4g") as cluster:
         conf = {"spark.sql.shuffle.partitions": str(BINS), **ROCKSDB, "spark.ui.enabled": "false"}
         spark = cluster.session("rewrite", executors=2, memory="1g", conf=conf)

@@ -339,3 +339,21 @@ def test_a_restart_that_does_not_come_is_over_as_well():
     for _ in range(2):
         state, _, _ = after(state, BatchSeen(spark.now, spark.run_batch(), 10.0))
     assert state.restarting is None
+
+
+def test_a_restart_before_the_first_batch_does_not_hold_everything_for_long():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=2)
+    state, _, _ = after(State(), ClusterSeen(0.0, spark.executors()), Command(1.0, "restart", layout=Layout({"p": 6})))
+    for _ in range(3):
+        state, _, _ = after(state, BatchSeen(spark.now, spark.run_batch(), 10.0))
+    assert state.restarting is None
+
+
+def test_a_job_that_has_lost_all_its_executors_goes_on_asking_for_them():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=2)
+    for _ in range(2):
+        spark.lose_executor()
+    spark.set_executors(2)
+    spark.stop_asking()
+    spark.run_batch()
+    assert len(spark.executors()) == 2

@@ -156,6 +156,8 @@ def test_loads_are_read_as_people_write_them(text, load):
         ("trace()", 6, "expected the name of a file"),
         ("(" * 99 + "1" + ")" * 99, 50, "brackets in brackets"),
         ("step(1 -> 2 @ 60s -> 3 @ 10s)", 0, "not in order"),
+        ("step(1 -> 1e999 @ 60s)", 0, "rate is inf"),
+        ("constant(1e308)", 0, "give a number from 0 to 1e+15"),
     ],
 )
 def test_what_is_no_load_is_pointed_at(text, at, why):
@@ -190,6 +192,7 @@ def test_a_trace_is_read_with_its_units_scaled_and_sped_up(tmp_path):
         ("# a comment\nseconds;what;rate\n0;x;5\n1;y;7\n", ((0, 5), (1, 7))),
         ("time,events\n2026-11-16T12:00:00,5\n2026-11-16T12:01:00,7\n", ((0, 5), (60, 7))),
         ("2026-11-16 12:00:00,5\n2026-11-16 12:00:01,7\n", ((0, 5), (1, 7))),
+        ("timestamp,rate\n1794787824,5\n1794787884,7\n", ((0, 5), (60, 7))),
     ],
 )
 def test_traces_come_in_several_forms(tmp_path, text, points):

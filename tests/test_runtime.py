@@ -489,3 +489,30 @@ def test_whoever_says_something_is_answered_even_if_that_was_said_before(path):
         told = len(all_said(path))
         one.turn()
     assert str(all_said(path)[told]) == f"{there} executors are what is needed"
+
+
+def test_a_word_that_nobody_understands_is_said_and_the_next_one_is_taken(path):
+    with Journal(path) as journal:
+        journal.tell(Command(1.0, "pause"))
+    with sqlite3.connect(path) as database:
+        database.execute("update commands set body = ?", (b'{"at": 1.0, "word": "dance"}',))
+    with Journal(path) as journal:
+        journal.tell(Command(2.0, "resume"))
+        assert journal.take_command(3.0) == Command(3.0, "resume")
+    assert "a word that this version of Headgate does not know" in str(all_said(path)[0])
+
+
+def test_a_word_from_the_same_process_is_in_the_journal_too(path):
+    engine = virtual(constant(200))
+    with Journal(path) as journal:
+        controller(engine, journal).take(Command(1.0, "pause"))
+        assert recovered(journal).paused
+    assert [entry.command.word for entry in entries(path) if isinstance(entry, Told)] == ["pause"]
+
+
+def test_what_a_job_writes_before_it_has_a_controller_makes_an_old_plan_no_younger(path):
+    with Journal(path) as journal:
+        journal.append(Began(1.0, "app", "capacity", SETTINGS))
+        journal.append(Intent(2.0, SetExecutors(1, 4)))
+        journal.append(Carried(5000.0, 0, "as restarts have left it"))
+        assert recovered(journal).last == 2.0

@@ -34,6 +34,7 @@ from headgate.control.sane import CLOCK_JUMP, problem_with
 from headgate.control.settings import Settings
 from headgate.control.state import Plan, RestartUnderWay, State
 from headgate.control.step import Step
+from headgate.model.microbatch import MicroBatch
 from headgate.policies.pool import PoolPolicy
 
 _LEAVING = 10
@@ -73,7 +74,7 @@ def _batch_seen(state: State, event: BatchSeen, settings: Settings, policy: Pool
         heard={**state.heard, batch.query: event.at},
         warned=state.warned - {_warning(Ignored, batch.query), _warning(Stale)},
         changes=tuple(at for at in state.changes if at > event.at - HOUR),
-        restarting=None if state.restarting is not None and _is_over(state.restarting, event) else state.restarting,
+        restarting=None if state.restarting is None else _still(state.restarting, batch),
     )
     gone = silent_for_long(state, event.at, settings.forgotten)
     state = replace(
@@ -85,10 +86,12 @@ def _batch_seen(state: State, event: BatchSeen, settings: Settings, policy: Pool
     return judged.then(consider(judged.state, event.at, settings, policy))
 
 
-def _is_over(restart: RestartUnderWay, event: BatchSeen) -> bool:
-    """Whether a batch shows that: it is of another run, or one that nobody who drains a query would have begun."""
-    run, number = restart.batches.get(event.batch.query, (event.batch.run, event.batch.number))
-    return event.batch.run != run or event.batch.number > number + 1
+def _still(restart: RestartUnderWay, batch: MicroBatch) -> RestartUnderWay | None:
+    """None where a batch shows that it is over: of another run, or one that nobody who drains would have begun."""
+    if batch.query not in restart.batches:
+        return replace(restart, batches={**restart.batches, batch.query: (batch.run, batch.number)})
+    run, number = restart.batches[batch.query]
+    return None if batch.run != run or batch.number > number + 1 else restart
 
 
 def _begin_anew(state: State, now: float) -> Step:

@@ -35,8 +35,11 @@ class Applications:
     def __init__(self, job: Job, cluster: LocalCluster | None) -> None:
         self._job, self._cluster = job, cluster
 
-    def session(self, executors: int, layout: Layout) -> "SparkSession":
-        """A new application with so many executors, laid out like this."""
+    def session(self, executors: int, layout: Layout, *, on_trial: bool = False) -> "SparkSession":
+        """A new application with so many executors, laid out like this.
+
+        One that is only on trial must get an executor within a while; others wait for as long as it takes.
+        """
         job = self._job
         cores, memory = layout.cores or job.cluster.cores, layout.memory or job.cluster.memory
         conf = {**_DEFAULTS, **{key: _text(value) for key, value in job.cluster.conf.items()}}
@@ -59,11 +62,8 @@ class Applications:
         for key, value in settings.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
-        if (
-            why_executors_are_fixed(session) is None
-            and not _begin_with(session, executors)
-            and layout.needs_another_application
-        ):
+        came = _begin_with(session, executors) if why_executors_are_fixed(session) is None else 1
+        if on_trial and not came:
             session.stop()
             raise HeadgateError(f"no executor with {cores} cores and {memory} came within {_FIRST_EXECUTORS:.0f} s")
         return session

@@ -27,7 +27,6 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.control.settings import Settings
-from headgate.formats.checkpoint.where import on_this_machine
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
@@ -180,9 +179,11 @@ def _checked(file: Path, written: JobFile) -> Job:
 
 
 def _path(here: Path, text: str) -> str:
-    """A path of any file system Spark knows; one of this machine is relative to the job file."""
-    path = on_this_machine(text)
-    return text if path is None else str(here / path)
+    """A path of any file system Spark knows; one without a scheme is relative to the job file.
+
+    One with a scheme stays as it is, `file:` too: Spark has a file system of its own for paths that have none.
+    """
+    return text if re.match(r"[A-Za-z][\w+.-]*:", text) else str(here / text)
 
 
 def _settings(file: Path, written: JobFile) -> Settings:

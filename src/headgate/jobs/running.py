@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
 from headgate.formats.checkpoint.lock import locked
-from headgate.formats.checkpoint.where import on_this_machine
+from headgate.formats.where import on_this_machine
 from headgate.jobs.applications import Applications, applications, room
 from headgate.jobs.build_function import load_build
 from headgate.jobs.job_file import Job
@@ -101,7 +101,7 @@ class Running:
                 self._note(0, f"as restarts have left it, whatever the file says: {layout}")
             while not self._said.is_set():
                 try:
-                    restart, layout = self._one_application(cluster, executors, layout)
+                    restart, layout = self._one_application(cluster, executors, layout, on_trial=unproven is not None)
                 except NotStartedError as problem:
                     if unproven is None:
                         raise
@@ -115,10 +115,12 @@ class Running:
                 proven, unproven, layout = layout, restart.plan, layout.then(restart.layout)
         return "stopped at once" if self._word == "stop" else "drained"
 
-    def _one_application(self, cluster: Applications, executors: int, layout: Layout) -> tuple[Restart | None, Layout]:
+    def _one_application(
+        self, cluster: Applications, executors: int, layout: Layout, *, on_trial: bool
+    ) -> tuple[Restart | None, Layout]:
         """Run the query in one application; what asks for another one (None at the end), and the layout it had."""
         try:
-            spark = cluster.session(executors, layout)
+            spark = cluster.session(executors, layout, on_trial=on_trial)
         except Exception as problem:
             raise NotStartedError(f"no application could be started: {in_brief(problem)}") from problem
         finally:
@@ -195,7 +197,7 @@ class Running:
         plan, bins = self._rewrites.left_undone()
         try:
             self._cut_state(spark, layout, plan, bins)
-        except HeadgateError as problem:
+        except Exception as problem:
             self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
 
     def _finish_last_batch(self, spark: "SparkSession", layout: Layout) -> None:

@@ -13,7 +13,7 @@ from headgate.control.said import Failed
 from headgate.formats.checkpoint.backup import backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.where import on_this_machine
+from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import InputError
 from headgate.model.rewrite import refuse_for_good
@@ -45,8 +45,8 @@ class StateRewrites:
         """Why the state cannot be cut into so many bins, whenever it is tried; None where it can."""
         if on_this_machine(self._checkpoint) is None:
             return f"state is rewritten on this machine only, and the checkpoint is {self._checkpoint}"
-        state = self._state()
         try:
+            state = self._state()
             if state is not None:
                 refuse_for_good(state, bins)
         except InputError as problem:
@@ -88,7 +88,7 @@ class StateRewrites:
             match entry:
                 case Intent(action=Restart() as asked) if STATE in asked.layout.parallelism:
                     plan, bins = asked.plan, asked.layout.parallelism[STATE]
-                case Carried() if entry.plan == plan and entry.what.startswith(_REWRITTEN):
+                case Carried() if entry.plan == plan and entry.what.startswith((_REWRITTEN, "started again")):
                     plan, bins = 0, None
                 case Spoke(said=Failed() as failed) if failed.plan == plan:
                     plan, bins = 0, None

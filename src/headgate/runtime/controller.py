@@ -75,21 +75,21 @@ class Controller:
             command = self.journal.take_command(self._clock())
             if command is None:
                 break
-            self.take(command)
+            self.take(command, noted=True)
         if self._clock() - self._ticked >= _TICK:
             self._ticked = self._clock()
             self.take(Tick(self._ticked))
         return len(seen)
 
-    def take(self, event: Event) -> None:
-        """One event: write it down, think, write down what is to be done, do it."""
+    def take(self, event: Event, *, noted: bool = False) -> None:
+        """One event: write it down (if it is not yet), think, write down what is to be done, do it."""
         match event:
             case BatchSeen():
                 self._note(Seen(event.at, event.batch, event.trigger))
             case ClusterSeen() if event.executors != self.state.executors:
                 self._note(Cluster(event.at, event.executors))
             case Command():
-                self._watch(Told(event.at, event))  # the journal has it: it was taken from there
+                (self._watch if noted else self._note)(Told(event.at, event))
             case _:
                 pass
         state, actions, said = step(self.state, event, self.settings, self.policy)

@@ -17,9 +17,10 @@ from typing import Self
 import msgspec
 
 from headgate.control.events import Command
+from headgate.control.said import Ignored
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
-from headgate.runtime.entries import Entry, Seen, Told
+from headgate.runtime.entries import Entry, Seen, Spoke, Told
 
 _FORMAT = 1
 _BATCHES_KEPT = 20_000
@@ -119,20 +120,26 @@ class Journal:
 
     def take_command(self, now: float) -> Command | None:
         """The oldest word that was left, as of now; that it was taken is written down with it, or neither is."""
-        with self._lock, self._database:
-            # Of two that ask at the same time, one gets the word.
-            self._database.execute("begin immediate")
-            found = self._database.execute(
-                "update commands set taken = 1 where id = (select min(id) from commands where taken = 0) returning body"
-            ).fetchone()
-            if found is None:
-                return None
-            command = msgspec.structs.replace(self._command.decode(found[0]), at=now)
-            told = Told(now, command)
-            self._database.execute(
-                "insert into entries (at, kind, body) values (?, ?, ?)", (now, type(told).__name__, self._encode(told))
-            )
-            return command
+        while True:
+            with self._lock, self._database:
+                # Of two that ask at the same time, one gets the word.
+                self._database.execute("begin immediate")
+                found = self._database.execute(
+                    "update commands set taken = 1 where id = (select min(id) from commands where taken = 0) "
+                    "returning body"
+                ).fetchone()
+                if found is None:
+                    return None
+                try:
+                    taken: Told | Spoke = Told(now, msgspec.structs.replace(self._command.decode(found[0]), at=now))
+                except msgspec.MsgspecError as error:
+                    taken = Spoke(now, Ignored(f"a word that this version of Headgate does not know ({error})"))
+                self._database.execute(
+                    "insert into entries (at, kind, body) values (?, ?, ?)",
+                    (now, type(taken).__name__, self._encode(taken)),
+                )
+            if isinstance(taken, Told):
+                return taken.command
 
     # Reading.
 
@@ -154,6 +161,11 @@ class Journal:
                 else:
                     entry = self._entry.decode(body)
             yield entry
+
+    def last_batch_at(self) -> float:
+        """When the last batch of any query was seen; 0 before the first."""
+        found = self._database.execute("select at from entries where kind = 'Seen' order by id desc limit 1").fetchone()
+        return float(found[0]) if found is not None else 0.0
 
     def last_batch(self, query: str) -> Seen | None:
         """The last one of a query, by its id."""

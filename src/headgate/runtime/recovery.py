@@ -38,13 +38,14 @@ def recovered(journal: Journal) -> Recovered | None:  # noqa: PLR0912 - one bran
     """None for a journal that nobody has written to yet."""
     plans, desired, under_way, in_order, paused, began = 0, None, None, True, False, False
     observed, before = 0, 0
-    last = 0.0
+    last = journal.last_batch_at()
     over = 0
     """The last plan that came to its end: what is asked for in its name afterwards begins nothing."""
     layouts: dict[int, Layout] = {}
     proven: set[int] = set()
     for _, entry in journal.entries():
-        last = entry.at
+        if not (isinstance(entry, Carried) and not entry.plan):  # those a job writes before there is a controller
+            last = max(last, entry.at)
         match entry:
             case Began():
                 began, in_order = True, False

@@ -74,6 +74,6 @@ def _carry_out(spark: VirtualSpark, action: Action) -> None:
     if isinstance(action, SetExecutors):
         spark.set_executors(action.executors)
     elif isinstance(action, StopAsking):
-        spark.set_executors(len(spark.executors()))
+        spark.stop_asking()
     elif isinstance(action, SpreadBins):
         spark.spread_bins()

@@ -54,7 +54,7 @@ class VirtualEngine:
         if isinstance(action, SetExecutors):
             self._set_executors(action)
         elif isinstance(action, StopAsking):
-            self.spark.set_executors(len(self.spark.executors()))
+            self.spark.stop_asking()
         elif isinstance(action, SpreadBins):
             self.spark.spread_bins()
             self._tell(action.plan, f"state spread over {len(self.spark.there)} executors")

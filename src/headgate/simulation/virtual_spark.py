@@ -75,6 +75,11 @@ class VirtualSpark:
 
     # What an engine can be asked to do.
 
+    def stop_asking(self) -> None:
+        """Want no more executors than there are, but for a job that has none left."""
+        if self.there:
+            self.set_executors(len(self.there))
+
     def set_executors(self, count: int, *, at_once: bool = False) -> None:
         """Have so many; those that are too many leave at once, those that lack come after a while."""
         self.asked = count

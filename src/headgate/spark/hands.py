@@ -186,7 +186,7 @@ class Hands:
                 if isinstance(action, SetExecutors):
                     self._set_executors(action)
                 elif isinstance(action, StopAsking):
-                    request_executors(self._spark, len(self._there.active()))
+                    self._ask_for_no_more()
                 elif isinstance(action, SpreadBins):
                     self._spread(action)
             except _Superseded:
@@ -200,9 +200,15 @@ class Hands:
         if self._stopping.is_set():
             return
         if isinstance(action, SetExecutors):
-            with suppress(Exception):  # what was asked for is not waited for any more: take it back
-                request_executors(self._spark, len(self._there.active()))
+            with suppress(Exception):
+                self._ask_for_no_more()
         self._happened.append(ActionFailed(self._clock(), action.plan, in_brief(problem)))
+
+    def _ask_for_no_more(self) -> None:
+        """What was asked for is not waited for any more: take it back, but for a job that has nobody left."""
+        there = len(self._there.active())
+        if there:
+            request_executors(self._spark, there)
 
     def _tell(self, plan: int, what: str) -> None:
         self._happened.append(Done(self._clock(), plan, what))
@@ -260,13 +266,13 @@ class Hands:
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
-        began = self._ended.total()
+        batches = self._ended.total()
         for query in self._running():
             before = self._ended[str(query.id)]
             self._settle(action, query, staying)
             if self._ended[str(query.id)] > before:
                 self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving})
-        if self._ended.total() == began:  # else the batch that showed the last bins to be elsewhere has just ended
+        if self._ended.total() == batches:  # else the batch that showed the last bins to be elsewhere has just ended
             self._boundary()
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}

@@ -190,7 +190,11 @@ def _refuse_without_key(spark: "SparkSession", state: CheckpointState) -> None:
     """A rewrite puts rows where their key hashes to; of an operator without one the query looks in bin 0 alone."""
     for operator in state.operators:
         for store in operator.stores:
-            if not has_key(state_rows(spark, state, operator.id, store)):
+            try:
+                keyed = has_key(state_rows(spark, state, operator.id, store))
+            except Exception as problem:
+                raise HeadgateError(f"{state.path}: its state cannot be read ({in_brief(problem)})") from problem
+            if not keyed:
                 raise InputError(
                     f"{state.path}: operator {operator.id} ({operator.name}) has no key to cut its state by, and a "
                     f"rewrite would lose it; give it a key, or leave the number of bins"

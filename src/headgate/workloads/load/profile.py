@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.model.errors import InputError
-from headgate.workloads.load.units import is_number
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -41,15 +40,18 @@ class Load(msgspec.Struct, frozen=True):
     __rmul__ = __mul__
 
 
-def at_least_zero(shape: str, **values: float) -> None:
+MOST = 1e15
+"""Records per second, or seconds: beyond that nobody means it."""
+
+
+def at_least_zero(shape: str, name: str, *values: float) -> None:
     """`InputError` for a rate or a moment that is none."""
-    for name, value in values.items():
-        if not is_number(value) or value < 0:
-            raise InputError(f"{shape}: {name} is {value:g}; give a number from 0 on")
+    for value in values:
+        if not 0 <= value <= MOST:
+            raise InputError(f"{shape}: {name} is {value:g}; give a number from 0 to {MOST:g}")
 
 
-def above_zero(shape: str, **values: float) -> None:
+def above_zero(shape: str, name: str, value: float) -> None:
     """`InputError` for a stretch of time without length."""
-    for name, value in values.items():
-        if not is_number(value) or value <= 0:
-            raise InputError(f"{shape}: {name} is {value:g}; give a number above 0")
+    if not 0 < value <= MOST:
+        raise InputError(f"{shape}: {name} is {value:g}; give a number above 0, up to {MOST:g}")

@@ -19,7 +19,7 @@ class Constant(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse what is no rate."""
-        at_least_zero("constant", rate=self.per_second)
+        at_least_zero("constant", "rate", self.per_second)
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
@@ -54,10 +54,10 @@ class Step(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse rates and moments that are none."""
-        at_least_zero("step", rate=min(rate for _, rate in self._levels()))
-        moments = [moment for moment, _ in self._levels()]
-        at_least_zero("step", moment=moments[1])
-        if moments[1:] != sorted(moments[1:]):
+        at_least_zero("step", "rate", *(rate for _, rate in self._levels()))
+        moments = [moment for moment, _ in self._levels()[1:]]
+        at_least_zero("step", "moment", *moments)
+        if moments != sorted(moments):
             raise InputError("step: its moments are not in order; write the earlier one first")
 
     def rate(self, seconds: float) -> float:
@@ -104,8 +104,8 @@ class Ramp(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse a line that is none."""
-        at_least_zero("ramp", rate=min(self.start, self.end))
-        above_zero("ramp", over=self.over)
+        at_least_zero("ramp", "rate", self.start, self.end)
+        above_zero("ramp", "over", self.over)
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
@@ -144,8 +144,8 @@ class Sine(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse a wave that dips below zero."""
-        at_least_zero("sine", mean=self.mean, amplitude=self.amplitude)
-        above_zero("sine", period=self.period)
+        at_least_zero("sine", "rate", self.mean, self.amplitude)
+        above_zero("sine", "period", self.period)
         if self.amplitude > self.mean:
             raise InputError(
                 f"sine: amplitude {self.amplitude:g} is above the mean {self.mean:g}; a rate cannot be negative"
@@ -187,8 +187,8 @@ class Square(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse rates and periods that are none."""
-        at_least_zero("square", rate=min(self.first, self.second))
-        above_zero("square", period=self.period)
+        at_least_zero("square", "rate", self.first, self.second)
+        above_zero("square", "period", self.period)
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
@@ -230,8 +230,9 @@ class Spike(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse rates and moments that are none."""
-        at_least_zero("spike", rate=min(self.usual, self.peak), moment=self.at)
-        above_zero("spike", length=self.lasting)
+        at_least_zero("spike", "rate", self.usual, self.peak)
+        at_least_zero("spike", "moment", self.at)
+        above_zero("spike", "length", self.lasting)
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""

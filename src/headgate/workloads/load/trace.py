@@ -1,7 +1,7 @@
 """A load as it was recorded."""
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,10 @@ from headgate.model.errors import InputError
 from headgate.workloads.load.profile import Load, above_zero, at_least_zero
 from headgate.workloads.load.units import number_text
 
+_Column = npt.NDArray[np.float64]
 
-class Trace(Load, frozen=True):
+
+class Trace(Load, frozen=True, dict=True):
     """Rates at moments, in straight lines from one to the next; before the first that one, after the last the last.
 
     >>> Trace(((0.0, 10.0), (10.0, 30.0)), scale=2.0, speed=5.0).rate(1.0)
@@ -30,19 +32,19 @@ class Trace(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse what is no trace."""
-        above_zero("trace", speed=self.speed)
-        at_least_zero("trace", scale=self.scale)
+        above_zero("trace", "speed", self.speed)
+        at_least_zero("trace", "scale", self.scale)
         if not self.points:
             raise InputError(f"trace {self.file}: has no points")
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
-        moments, rates, _ = _columns(self.points)
+        moments, rates, _ = self._columns
         return self.scale * float(np.interp(seconds * self.speed, moments, rates))
 
     def records(self, seconds: float) -> float:
         """Records due up to this moment."""
-        moments, rates, areas = _columns(self.points)
+        moments, rates, areas = self._columns
         at = seconds * self.speed
         before = int(np.searchsorted(moments, at, side="right")) - 1
         if before < 0:
@@ -60,18 +62,15 @@ class Trace(Load, frozen=True):
         """Seconds after which nothing new comes; of what never ends a good part."""
         return self.points[-1][0] / self.speed or super().worth_seeing()
 
+    @cached_property
+    def _columns(self) -> tuple[_Column, _Column, _Column]:
+        """Moments, rates, and records due at each moment, at the trace's own speed."""
+        moments, rates = np.array(self.points, dtype=np.float64).T
+        first = moments[0] * rates[0]
+        pieces = np.diff(moments) * (rates[1:] + rates[:-1]) / 2
+        return moments, rates, np.concatenate(([first], first + np.cumsum(pieces)))
+
     def __str__(self) -> str:
         changed = {"scale": self.scale, "speed": self.speed}
         said = [f" {name} {number_text(value)}" for name, value in changed.items() if value != 1.0]
         return f'trace("{self.file}"{"".join(said)})'
-
-
-_Column = npt.NDArray[np.float64]
-
-
-@lru_cache(maxsize=8)
-def _columns(points: tuple[tuple[float, float], ...]) -> tuple[_Column, _Column, _Column]:
-    """Moments, rates, and records due at each moment, at the trace's own speed."""
-    moments, rates = np.array(points, dtype=np.float64).T
-    pieces = np.diff(moments) * (rates[1:] + rates[:-1]) / 2
-    return moments, rates, np.concatenate(([moments[0] * rates[0]], moments[0] * rates[0] + np.cumsum(pieces)))

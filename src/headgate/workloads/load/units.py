@@ -1,7 +1,5 @@
 """Numbers of the load language with their units, as text and back: 5k records a second, 2m of time, 10 %."""
 
-import math
-
 from headgate.model.durations import SECONDS
 
 RATES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
@@ -44,11 +42,6 @@ def number_text(value: float) -> str:
     """
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
-
-
-def is_number(value: float) -> bool:
-    """Neither nothing nor without end."""
-    return math.isfinite(value)
 
 
 def _shortest(value: float, units: dict[str, float], plain: str = "", *, if_as_short: bool = False) -> str:

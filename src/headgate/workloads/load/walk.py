@@ -35,8 +35,9 @@ class Walk(Load, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse what is no rate, part or time."""
-        at_least_zero("walk", rate=self.start, by=self.by)
-        above_zero("walk", every=self.every)
+        at_least_zero("walk", "rate", self.start)
+        at_least_zero("walk", "by", self.by)
+        above_zero("walk", "every", self.every)
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
