@@ -44,7 +44,7 @@ MOST = 8
 TRIGGER = 8.0
 HEADROOM = 0.2
 SETTLING = {"down_stretch": 40.0, "cool_down": 10.0, "anew": 30.0}
-WATCHED = {"under": 180.0, "over": 130.0}
+WATCHED = {"under": 180.0, "over": 180.0}
 """Seconds that a run lasts."""
 SWEPT = 8
 """Batches of a fixed size that are looked at; the last half counts."""
@@ -93,7 +93,7 @@ class Pipeline(NamedTuple):
 # and four clearly enough: what is tried is the way there, not which side of an edge noise falls on.
 PIPELINES = {
     "stateless": Pipeline(stateless, 88.0),
-    "stateful": Pipeline(stateful, 80.0),
+    "stateful": Pipeline(stateful, 70.0),
     "join": Pipeline(join, 70.0, "append"),
 }
 
