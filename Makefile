@@ -54,7 +54,7 @@ bench-control: $(READY) ## what the controller itself costs: a step for a large 
 bench-rescale: $(READY) ## what executors that join and leave do to the batches of a running query
 	$(BIN)/python benchmarks/rescale.py
 
-bench-convergence: $(READY) ## steps to the right size from under and over, by policy (an hour and a quarter)
+bench-convergence: $(READY) ## steps to the right size from under and over, by policy (an hour and a half)
 	$(BIN)/python benchmarks/convergence.py
 
 bench-migration: $(READY) ## what moving state adds to batches, by strategy, beside a restart and Spark left alone (half an hour)
