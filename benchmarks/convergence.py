@@ -93,7 +93,7 @@ class Pipeline(NamedTuple):
 # and four clearly enough: what is tried is the way there, not which side of an edge noise falls on.
 PIPELINES = {
     "stateless": Pipeline(stateless, 88.0),
-    "stateful": Pipeline(stateful, 70.0),
+    "stateful": Pipeline(stateful, 66.0),
     "join": Pipeline(join, 70.0, "append"),
 }
 
