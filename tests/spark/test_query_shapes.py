@@ -257,7 +257,7 @@ def test_adaptive_execution_runs_a_job_for_each_exchange_and_skips_what_ran_and_
     assert counts(batch) == {"scan": (2, 50, 50), "write": (3, 50, 0)}
     assert edges(batch) == {("scan", "write")}
     assert (batch.reading, batch.writing, batch.state) == ({"scan"}, {"write"}, ())
-    assert [source.description for source in batch.sources] == ["PythonMicroBatchStreamWithAdmissionControl"]
+    assert [source.description for source in batch.sources] == ["PythonMicroBatchStreamWithTriggerAvailableNow"]
 
 
 def test_available_now_runs_the_same_batches_and_ends(shapes):
