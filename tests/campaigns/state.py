@@ -193,7 +193,9 @@ def true_sums(rows: int, *_: int) -> State:
 
 def counted_once(spark: SparkSession) -> DataFrame:
     """Two operators with state, each in a stage of its own: rows once each, then counted by key."""
-    rows = source(spark).withWatermark("at", "100000 hours").dropDuplicates(["number", "at"])
+    # An hour later: the first row would be of 1970 to the second, where watermarks begin, and count as late.
+    rows = source(spark).selectExpr("number", "key", "at + interval 1 hour as at")
+    rows = rows.withWatermark("at", "100000 hours").dropDuplicates(["number", "at"])
     return rows.groupBy(f.window("at", "10000 days"), "key").count()
 
 
