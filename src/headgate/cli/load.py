@@ -83,7 +83,7 @@ def chart(load: Load, lasting: float, width: int) -> list[str]:
         f"{'0':>{_LEFT}} +{'-' * columns}",
         _times(lasting, columns),
         f"{load}: {total:,.0f} records in {time_text(lasting)}, {short(float(f'{total / lasting:.3g}'))}/s on average, "
-        f"{short(float(f'{max(means):.3g}'))}/s at most",
+        f"{short(float(f'{highest:.3g}'))}/s at most",
     ]
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from headgate.formats.files import cannot_read
 from headgate.model.errors import InputError
 
 _UNITS = {"millisecond": 1e-3, "ms": 1e-3, "second": 1.0, "time": 1.0, "minute": 60.0, "hour": 3600.0, "timestamp": 1.0}
-_COLUMNS = 2
 
 
 def read_load_trace(path: str) -> tuple[tuple[float, float], ...]:
@@ -22,7 +22,7 @@ def read_load_trace(path: str) -> tuple[tuple[float, float], ...]:
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except OSError as problem:
-        raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
+        raise cannot_read(path, problem) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not text; a trace is a file of two columns, a time and a rate") from None
     points: list[tuple[float, float]] = []

@@ -245,14 +245,17 @@ class _Assembly:
             self._forget(next(iter(self.runs)))
         batches = self.runs.setdefault(run, {})
         if number not in batches and len(batches) >= _MOST_OF_A_RUN:
-            self._let_go(batches.pop(next(iter(batches))))
+            oldest = next(iter(batches))
+            self.incomplete.discard((run, oldest))
+            self._let_go(batches.pop(oldest))
         if number not in batches and self.orphans:
             self.incomplete.add((run, number))
         return batches.setdefault(number, [])
 
     def _forget(self, run: str) -> None:
         """A run that is over, and whatever of it has not been reported."""
-        for stages in self.runs.pop(run, {}).values():
+        for number, stages in self.runs.pop(run, {}).items():
+            self.incomplete.discard((run, number))
             self._let_go(stages)
 
     def _let_go(self, stages: Iterable[int]) -> None:
@@ -295,8 +298,9 @@ class _Assembly:
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
         _, _, *figures = row
+        # Once a task: no function for it.
         believable = 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST
-        if believable and 0 < row.launched <= row.finished:  # once a task: no function for it
+        if believable and 0 < row.launched <= row.finished:
             stage.tasks[partition] = row
         else:
             self.missing.implausible_tasks += 1

@@ -209,7 +209,7 @@ def _addresses() -> tuple[pa.StringArray, pa.StringArray]:
     folders = [nonsense(numbers, Salt.CHANNELS + place, np.full(len(names), 5)).to_pylist() for place in range(3)]
     named = unit_interval(numbers, Salt.CHANNELS + 3) < _WITH_ID
     named[: len(_HOT_CHANNELS)] = False
-    ids = mixed(numbers, Salt.CHANNELS + 4) % np.uint64(1 << 31)
+    ids = mixed(numbers, Salt.CHANNELS + 4) % np.uint64(_MEMBERS)
     addresses = [
         f"https://www.nexmark.com/{one}/{two}/{three}/item.htm?query=1{f'&channel_id={id}' if known else ''}"
         for one, two, three, id, known in zip(*folders, ids.tolist(), named.tolist(), strict=True)
