@@ -63,7 +63,7 @@ bench-migration: $(READY) ## what moving state adds to batches, by strategy, bes
 bench-rewrite: $(READY) ## how long cutting state into another number of bins takes, by size, and what was expected
 	$(BIN)/python benchmarks/rewrite.py
 
-verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two hours)
+verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (an hour and a quarter)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10
 
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)

@@ -39,7 +39,7 @@ from headgate.runtime.journal import Journal
 from headgate.workloads.sentences import Text
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
-PATIENCE = 150.0
+PATIENCE = 300.0
 BINS = 4
 """At first."""
 PARTITIONS = 12
@@ -398,7 +398,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES), help="which, by name")
     parser.add_argument("--repeat", type=int, default=10, help="rounds, each with all cases")
-    parser.add_argument("--at-once", type=int, default=2, help="rounds side by side")
+    parser.add_argument("--at-once", type=int, default=3, help="rounds side by side")
     given = parser.parse_args()
     names = given.cases.split(",")
 
