@@ -266,7 +266,7 @@ def in_reverse(value):
 
 
 @every_version
-@pytest.mark.parametrize("kind", [TaskEnd, SQLExecutionStart], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [TaskEnd, StageCompleted, SQLExecutionStart], ids=lambda kind: kind.__name__)
 def test_what_is_cut_out_before_decoding_makes_no_difference(version, kind):
     decode, whole = decoders({kind})[EVENT_NAMES[kind].encode()], msgspec.json.Decoder(kind)
     compact = {"separators": (",", ":"), "ensure_ascii": False}

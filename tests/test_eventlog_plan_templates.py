@@ -1,5 +1,6 @@
 """Templates of plans give what cutting the plan gives, whatever its numbers."""
 
+import json
 import re
 
 import msgspec
@@ -15,6 +16,7 @@ from headgate.formats.eventlog.plan_templates import PlanTemplates
 from headgate.formats.eventlog.plans import fragments
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.sql import PlanMetric, PlanNode, read_plan
+from headgate.formats.eventlog.tasks import TaskEnd
 
 LOGS = sorted(path for path in DATA.iterdir() if path.suffix == ".zstd")
 
@@ -169,3 +171,53 @@ def test_plans_that_differ_only_in_digits_are_cut_as_if_each_were_the_first(plan
         other = with_other_digits(text, random, share)
         for same in (other, other_ids(other, 3)):
             assert templates.fragments(Raw(same)) == the_long_way(same)
+
+
+def the_long_way_for_a_task(text, accumulables):
+    """The fragment that shares most accumulators with a task; of two, the smaller one."""
+    updated = {one["ID"] for one in json.loads(accumulables)}
+    shared = {fragment: len(fragment.accumulators & updated) for fragment in the_long_way(text)}
+    best = max(shared, key=lambda fragment: (shared[fragment], -len(fragment.accumulators)), default=None)
+    return best._replace(accumulators=frozenset()) if best and shared[best] else None
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+def test_what_a_task_carries_out_is_the_same_by_a_witness_and_by_all_it_updated(log, monkeypatch):
+    lists = {bytes(task.info.accumulables) for task in read_events(str(log), wanted={TaskEnd})}
+    lists = sorted(listed for listed in lists if listed)[:40]
+    read = []
+
+    def counted(accumulables, updated=plan_templates.updated_accumulators):
+        read.append(accumulables)
+        return updated(accumulables)
+
+    monkeypatch.setattr(plan_templates, "updated_accumulators", counted)
+    templates = PlanTemplates()
+    known = quick = 0
+    for text in dict.fromkeys(plans(log)):
+        for listed in lists * 2:
+            read.clear()
+            found = templates.cut(Raw(text)).carried_out(Raw(listed))
+            assert found == the_long_way_for_a_task(text, listed)
+            known += found is not None
+            quick += found is not None and not read
+    assert quick >= known / 2
+
+
+def two_stages(scanned, counted):
+    written, read = PlanMetric("data size", 1), PlanMetric("records read", 2)
+    scan = PlanNode("MicroBatchScan", "", (PlanMetric("number of output rows", scanned),))
+    exchange = PlanNode("Exchange", "Exchange hashpartitioning(word#7, 4)", (written, read), (scan,))
+    return msgspec.json.encode(PlanNode("Filter", "", (PlanMetric("number of output rows", counted),), (exchange,)))
+
+
+def test_an_accumulator_that_tasks_of_two_fragments_update_is_nobodys_witness():
+    def listed(*ids):
+        return Raw(b"[" + b",".join(b'{"ID":%d,"Update":1}' % id for id in ids) + b"]")
+
+    plan = PlanTemplates().cut(Raw(two_stages(scanned=11, counted=12)))
+    assert plan.carried_out(listed(2, 12)).name == "pass on"
+    assert plan.carried_out(listed(11)).name == "scan"
+    odd = listed(1, 11, 12)  # most of it is the scan's, though the witness of the other one is there
+    assert [plan.carried_out(odd).name for _ in range(3)] == ["scan", "scan", "scan"]
+    assert plan.carried_out(listed(2, 12)).name == "pass on"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Raw
 
 from headgate.formats.eventlog.plans import Fragment
-from headgate.formats.eventlog.streaming import Progress
+from headgate.formats.eventlog.streaming import Progress, Source
 from headgate.model.columns import read_only
 from headgate.model.dataflow import Dataflow, Edge, Operator
 from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, SourceRead, Tasks
@@ -67,16 +68,10 @@ class RanStage:
 
 def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Iterable[Executor]) -> MicroBatch | None:
     """The batch this report is about; None if nothing ran for it (a batch without data)."""
-    ran = sorted((stage for stage in stages if stage.tasks), key=lambda stage: stage.id)
+    ran = sorted([stage for stage in stages if stage.tasks], key=attrgetter("id"))
     if not ran:
         return None
-    names = _names(ran)
-    by_stage = {stage.id: name for stage, name in zip(ran, names, strict=True)}
-    by_name = dict(zip(names, ran, strict=True))
-    flow, operator = _dataflow(
-        tuple([Operator(name, len(stage.tasks)) for stage, name in zip(ran, names, strict=True)]),
-        tuple([Edge(by_stage[up], by_stage[stage.id]) for stage in ran for up in _feeders(stage, ran)]),
-    )
+    shape = _shape(_kinds(ran))
     return MicroBatch(
         progress.id,
         progress.run_id,
@@ -86,25 +81,91 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         progress.batch_duration or (progress.duration_ms or {}).get("triggerExecution", 0),
         progress.duration_ms or {},
         progress.input_rows,
-        flow,
-        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.stateful),
-        _columns(operator, [by_name[name] for name in flow.ids]),
-        {by_stage[stage.id]: _node_outputs(stage) for stage in ran},
-        sum(stage.lost for stage in ran),
-        tuple(_sources(progress)),
-        tuple(_state(progress, ran, by_stage)),
+        shape.dataflow,
+        shape.stateful,
+        _columns(shape.operator, [ran[place] for place in shape.upstream_first]),
+        {name: _node_outputs(stage) for name, stage in zip(shape.names, ran, strict=True)},
+        sum([stage.lost for stage in ran]),
+        tuple([_source(source) for source in progress.sources]),
+        _state(progress, ran, shape.names) if progress.state_operators else (),
         tuple(sorted(executors, key=lambda executor: (len(executor.id), executor.id))),
-        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.reads),
-        frozenset(by_stage[stage.id] for stage in ran if stage.fragment and stage.fragment.writes),
+        shape.reading,
+        shape.writing,
     )
 
 
-# Batch after batch has the same dataflow, and to check and order it is much of the work on a small batch.
+class _Kind(NamedTuple):
+    """All of a stage that its place in the dataflow depends on; the same in batch after batch."""
+
+    name: str
+    """Of its fragment; empty where no plan is known."""
+    planned_as: str
+    inputs: tuple[str, ...]
+    stateful: bool
+    reads: bool
+    writes: bool
+    tasks: int
+    parents: tuple[int, ...]
+    """Places of stages, as those below."""
+    execution: int
+    """The place of the first stage of the same execution."""
+
+
+def _kinds(ran: Sequence[RanStage]) -> tuple[_Kind, ...]:
+    place_of = {stage.id: place for place, stage in enumerate(ran)}
+    executions: dict[int, int] = {}
+    kinds = []
+    for place, stage in enumerate(ran):
+        of = stage.fragment
+        kinds.append(
+            _Kind(
+                of.name if of else "",
+                of.planned_as or of.name if of else "",
+                of.inputs if of else (),
+                of is not None and of.stateful,
+                of is not None and of.reads,
+                of is not None and of.writes,
+                len(stage.tasks),
+                tuple([place_of[id] for id in stage.parents if id in place_of]),
+                executions.setdefault(stage.execution, place),
+            )
+        )
+    return tuple(kinds)
+
+
+class _Shape(NamedTuple):
+    """The dataflow that the stages of a batch make up."""
+
+    names: list[str]
+    """Of the stages, in order of their ids."""
+    dataflow: Dataflow
+    operator: npt.NDArray[np.int32]
+    """The column that says of each instance which operator's it is."""
+    upstream_first: list[int]
+    """The places of the stages in the order of the dataflow's operators."""
+    stateful: frozenset[str]
+    reading: frozenset[str]
+    writing: frozenset[str]
+
+
+# Batch after batch has the same dataflow, and to check and order it would be much of the work on a small batch.
 @lru_cache(maxsize=64)
-def _dataflow(operators: tuple[Operator, ...], edges: tuple[Edge, ...]) -> tuple[Dataflow, npt.NDArray[np.int32]]:
-    """The dataflow, and the column that says of each instance which operator's it is."""
-    flow = Dataflow(operators, edges)
-    return flow, read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances))
+def _shape(kinds: tuple[_Kind, ...]) -> _Shape:
+    names = _names([kind.name for kind in kinds])
+    flow = Dataflow(
+        [Operator(name, kind.tasks) for name, kind in zip(names, kinds, strict=True)],
+        [Edge(names[up], names[place]) for place in range(len(kinds)) for up in _feeders(place, kinds)],
+    )
+    place_of = {name: place for place, name in enumerate(names)}
+    return _Shape(
+        names,
+        flow,
+        read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances)),
+        [place_of[id] for id in flow.ids],
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.stateful),
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.reads),
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.writes),
+    )
 
 
 def milliseconds(timestamp: str) -> int:
@@ -119,12 +180,16 @@ def milliseconds(timestamp: str) -> int:
         return 0
 
 
-def _names(stages: list[RanStage]) -> list[str]:
-    """Each stage by the name of its fragment; by its place in the batch where no plan is known."""
+def _names(fragments: Sequence[str]) -> list[str]:
+    """Each stage by the name of its fragment; by its place in the batch where no plan is known.
+
+    >>> _names(["scan", "", "scan"])
+    ['scan', 'stage 1', 'scan part 2']
+    """
     names: dict[str, None] = {}
     parts: dict[str, int] = {}
-    for place, stage in enumerate(stages):
-        plain = name = stage.fragment.name if stage.fragment else f"stage {place}"
+    for place, fragment in enumerate(fragments):
+        plain = name = fragment or f"stage {place}"
         while name in names:  # more than once where a fragment is itself called "… part 2"
             parts[plain] = parts.get(plain, 1) + 1
             name = f"{plain} part {parts[plain]}"
@@ -132,21 +197,20 @@ def _names(stages: list[RanStage]) -> list[str]:
     return list(names)
 
 
-def _feeders(stage: RanStage, ran: Sequence[RanStage]) -> list[int]:
+def _feeders(place: int, kinds: Sequence[_Kind]) -> list[int]:
     """The stages that feed a stage: its parents and, where adaptive execution gave those other ids, the plan's.
 
     Both, because each may lack one: a stage that is skipped has a new id, an exchange that is used again no plan. What
     feeds a stage has a lower id, always: so whatever a damaged log says, there is no circle.
     """
-    before = [other for other in ran if other.id < stage.id]
-    parents = [other.id for other in before if other.id in stage.parents]
+    stage = kinds[place]
     planned = {
-        other.fragment.planned_as or other.fragment.name: other.id  # of several, the last
-        for other in before
-        if other.fragment and other.execution == stage.execution
+        other.planned_as: up  # of several, the last
+        for up, other in enumerate(kinds[:place])
+        if other.name and other.execution == stage.execution
     }
-    wanted = stage.fragment.inputs if stage.fragment else ()
-    return list(dict.fromkeys([*parents, *(planned[name] for name in wanted if name in planned)]))
+    parents = sorted(up for up in stage.parents if up < place)
+    return list(dict.fromkeys([*parents, *(planned[name] for name in stage.inputs if name in planned)]))
 
 
 def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
@@ -165,19 +229,19 @@ def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
     return tuple(outputs)
 
 
-def _sources(progress: Progress) -> Iterable[SourceRead]:
-    for source in progress.sources:
-        rate = source.input_rows_per_second
-        yield SourceRead(
-            _description(source.description or ""),
-            _offset(source.start_offset),
-            _offset(source.end_offset),
-            _offset(source.latest_offset),
-            source.num_input_rows,
-            float("nan") if rate is None else rate,
-        )
+def _source(source: Source) -> SourceRead:
+    rate = source.input_rows_per_second
+    return SourceRead(
+        _description(source.description or ""),
+        _offset(source.start_offset),
+        _offset(source.end_offset),
+        _offset(source.latest_offset),
+        source.num_input_rows,
+        float("nan") if rate is None else rate,
+    )
 
 
+@lru_cache(maxsize=256)
 def _description(text: str) -> str:
     """What a source calls itself; without the place in memory that Java adds where it has no name.
 
@@ -205,25 +269,32 @@ def _offset(offset: Raw) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _state(progress: Progress, stages: Sequence[RanStage], by_stage: dict[int, str]) -> Iterable[KeptState]:
+def _state(progress: Progress, stages: Sequence[RanStage], names: Sequence[str]) -> tuple[KeptState, ...]:
     operator_of = {
-        place: by_stage[stage.id] for stage in stages if stage.fragment is not None for place in stage.fragment.state
+        place: name
+        for stage, name in zip(stages, names, strict=True)
+        if stage.fragment is not None
+        for place in stage.fragment.state
     }
-    for place, kept in enumerate(progress.state_operators):
-        yield KeptState(
-            operator_of.get(place, ""),
-            kept.operator_name,
-            kept.num_rows_total,
-            kept.memory_used_bytes,
-            kept.num_rows_updated,
-            kept.num_rows_removed,
-            kept.num_shuffle_partitions,
-            kept.all_updates_time_ms,
-            kept.all_removals_time_ms,
-            kept.commit_time_ms,
-            kept.custom_metrics or {},
-            kept.num_state_store_instances,
-        )
+    return tuple(
+        [
+            KeptState(
+                operator_of.get(place, ""),
+                kept.operator_name,
+                kept.num_rows_total,
+                kept.memory_used_bytes,
+                kept.num_rows_updated,
+                kept.num_rows_removed,
+                kept.num_shuffle_partitions,
+                kept.all_updates_time_ms,
+                kept.all_removals_time_ms,
+                kept.commit_time_ms,
+                kept.custom_metrics or {},
+                kept.num_state_store_instances,
+            )
+            for place, kept in enumerate(progress.state_operators)
+        ]
+    )
 
 
 def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks:

@@ -9,14 +9,14 @@ No content of a log is ever an error: what cannot be put together is left out an
 kept is a few batches of each of some runs, and some plans, however long the log and whatever is missing from it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
+from typing import Any
 
 from msgspec import Raw
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from headgate.formats.eventlog.accumulables import accumulator_totals, updated_accumulators
+from headgate.formats.eventlog.accumulables import accumulator_totals
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
 from headgate.formats.eventlog.events import Event
 from headgate.formats.eventlog.gaps import (
@@ -32,7 +32,7 @@ from headgate.formats.eventlog.gaps import (
     TasksMissing,
 )
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
-from headgate.formats.eventlog.plan_templates import PlanTemplates
+from headgate.formats.eventlog.plan_templates import CutPlan, PlanTemplates
 from headgate.formats.eventlog.plans import Fragment, continued
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
@@ -103,19 +103,14 @@ class Batches(Iterator[MicroBatch]):
 
     def _read(self, events: Iterable[Event]) -> Iterator[MicroBatch]:
         assembly = self._assembly
+        takes = assembly.takes.get
         for event in events:
-            if isinstance(event, TaskEnd):
-                assembly.task(event)
-            elif isinstance(event, QueryProgress):
+            if isinstance(event, QueryProgress):
                 batch = assembly.close(event.progress)
                 if batch is not None:
                     yield batch
-            elif isinstance(event, JobStart):
-                assembly.job(event)
-            elif isinstance(event, StageCompleted):
-                assembly.stage_over(event)
-            else:
-                assembly.note(event)
+            elif take := takes(type(event)):
+                take(event)
         assembly.end()
 
 
@@ -127,8 +122,12 @@ class _Plan:
         self._templates = templates
 
     @cached_property
-    def fragments(self) -> tuple[Fragment, ...]:
-        return self._templates.fragments(self._text)
+    def _cut(self) -> CutPlan:
+        return self._templates.cut(self._text)
+
+    def carried_out(self, accumulables: Raw) -> Fragment | None:
+        """The part of it that a task with these accumulables carries out."""
+        return self._cut.carried_out(accumulables)
 
 
 _NO_PLAN = _Plan(Raw(), PlanTemplates())
@@ -191,34 +190,45 @@ class _Assembly:
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
         self.missing = _Missing()
+        self.takes: Mapping[type[Event], Callable[[Any], None]] = {
+            TaskEnd: self.task,
+            JobStart: self.job,
+            StageCompleted: self.stage_over,
+            SQLExecutionStart: self.planned_as,
+            SQLAdaptiveExecutionUpdate: self.planned_as,
+            SQLExecutionEnd: self.execution_over,
+            DriverAccumUpdates: self.counted_on_driver,
+            QueryTerminated: self.query_over,
+            EnvironmentUpdate: self.settings,
+            ExecutorAdded: self.executor_came,
+            ExecutorRemoved: self.executor_left,
+        }
+        """Who takes which event; a report is taken by `close`."""
 
-    def note(self, event: Event) -> None:
-        """Take what is neither of a task, a stage or a job nor a report."""
-        if isinstance(event, SQLExecutionStart | SQLAdaptiveExecutionUpdate):
-            if bytes(event.plan):
-                self.plans[event.execution_id] = _Plan(event.plan, self.templates)
-                if len(self.plans) > _MOST_PLANS:
-                    del self.plans[next(iter(self.plans))]
-        elif isinstance(event, DriverAccumUpdates):
-            self.counted_on_driver(event)
-        elif isinstance(event, SQLExecutionEnd):
-            self.execution_over(event.execution_id)
-        elif isinstance(event, QueryTerminated):
-            self._forget(event.run_id)
-        elif isinstance(event, EnvironmentUpdate | ExecutorAdded | ExecutorRemoved):
-            self.cluster(event)
+    def settings(self, event: EnvironmentUpdate) -> None:
+        """Note how many cores a task takes."""
+        self.cores_per_task = max(1, _whole(event.spark_properties.get("spark.task.cpus", "1")))
 
-    def cluster(self, event: EnvironmentUpdate | ExecutorAdded | ExecutorRemoved) -> None:
-        """Note executors that come and go, and how many tasks each takes."""
-        if isinstance(event, EnvironmentUpdate):
-            self.cores_per_task = max(1, _whole(event.spark_properties.get("spark.task.cpus", "1")))
-        elif isinstance(event, ExecutorAdded):
-            cores = event.info.cores if 0 <= event.info.cores <= _MOST_CORES else 0
-            self.missing.implausible_figures += cores != event.info.cores
-            slots = cores // self.cores_per_task
-            self.executors[event.id] = Executor(event.id, event.info.host, slots)
-        else:
-            self.executors.pop(event.id, None)
+    def executor_came(self, event: ExecutorAdded) -> None:
+        """Note an executor, and how many tasks it takes."""
+        cores = event.info.cores if 0 <= event.info.cores <= _MOST_CORES else 0
+        self.missing.implausible_figures += cores != event.info.cores
+        self.executors[event.id] = Executor(event.id, event.info.host, cores // self.cores_per_task)
+
+    def executor_left(self, event: ExecutorRemoved) -> None:
+        """Forget an executor."""
+        self.executors.pop(event.id, None)
+
+    def planned_as(self, event: SQLExecutionStart | SQLAdaptiveExecutionUpdate) -> None:
+        """Note the plan of an execution, in place of one it had before."""
+        if bytes(event.plan):
+            self.plans[event.execution_id] = _Plan(event.plan, self.templates)
+            if len(self.plans) > _MOST_PLANS:
+                del self.plans[next(iter(self.plans))]
+
+    def query_over(self, event: QueryTerminated) -> None:
+        """Forget the batches of a run that will not be reported any more."""
+        self._forget(event.run_id)
 
     def job(self, event: JobStart) -> None:
         """Note the stages of a job that belongs to a batch; a stage seen before is one that is skipped."""
@@ -282,9 +292,7 @@ class _Assembly:
             return
         if stage.fragment is None:
             stage.fragment = self._fragment_of(stage, event)
-        row = TaskRow(
-            partition,
-            info.executor,
+        figures = (
             info.launch_time,
             info.finish_time,
             metrics.deserialize_time,
@@ -297,11 +305,10 @@ class _Assembly:
             metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
-        _, _, *figures = row
-        # Once a task: no function for it.
+        # Once a task: no function for it, and the figures by their places.
         believable = 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST
-        if believable and 0 < row.launched <= row.finished:
-            stage.tasks[partition] = row
+        if believable and 0 < figures[0] <= figures[1]:
+            stage.tasks[partition] = TaskRow(partition, info.executor, *figures)
         else:
             self.missing.implausible_tasks += 1
 
@@ -317,11 +324,12 @@ class _Assembly:
 
         That is a part of its own plan, or of the batch's, or one of the batch's and then one of its own.
         """
-        updated = updated_accumulators(event.info.accumulables)
-        found = _with_most(updated, self.plans.get(stage.execution, _NO_PLAN))
+        accumulables = event.info.accumulables
+        found = self.plans.get(stage.execution, _NO_PLAN).carried_out(accumulables)
         if found is not None and not found.continues:
             return found
-        before = _with_most(updated, self.plans.get(stage.root, _NO_PLAN)) if stage.root != stage.execution else None
+        of_batch = self.plans.get(stage.root, _NO_PLAN) if stage.root != stage.execution else _NO_PLAN
+        before = of_batch.carried_out(accumulables)
         if found is None or before is None:
             return found or before
         return continued(before, found)
@@ -349,8 +357,9 @@ class _Assembly:
             if len(self.on_driver) > _MOST_PLANS:
                 del self.on_driver[next(iter(self.on_driver))]
 
-    def execution_over(self, id: int) -> None:
+    def execution_over(self, event: SQLExecutionEnd) -> None:
         """Let go of its plan; and of what the driver counted for it, unless a batch under way will ask for that."""
+        id = event.execution_id
         self.plans.pop(id, None)
         if id in self.on_driver and not any(stage.execution == id for stage in self.stages.values()):
             del self.on_driver[id]
@@ -383,7 +392,7 @@ class _Assembly:
             self.incomplete.discard((progress.run_id, progress.batch_id))
             self.missing.incomplete += 1
             return None
-        rows = (progress.input_rows, *(source.num_input_rows for source in progress.sources))
+        rows = (progress.input_rows, *[source.num_input_rows for source in progress.sources])
         told = not progress.timestamp or milliseconds(progress.timestamp) > 0
         if not told or not _believable((*rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
             self.missing.implausible_reports += 1
@@ -398,27 +407,15 @@ class _Assembly:
         return batch
 
 
-def _with_most(updated: frozenset[int], plan: _Plan) -> Fragment | None:
-    """The fragment most of whose accumulators a task updated; of two with as many, the one that has no more.
-
-    The second rule is for caches: a task that only reads one updates as much of "fill and read" as of "read".
-    """
-    best, most = None, (0, 0)
-    for fragment in plan.fragments:
-        common = len(updated & fragment.accumulators)
-        if common and (common, -len(fragment.accumulators)) > most:
-            best, most = fragment, (common, -len(fragment.accumulators))
-    return best
-
-
-def _believable(figures: Iterable[int]) -> bool:
-    return all(0 <= figure <= _MOST for figure in figures)
+def _believable(figures: Collection[int]) -> bool:
+    return min(figures) >= 0 and max(figures) <= _MOST
 
 
 def _beyond_belief(kept: StateOperator) -> int:
     """How many of its figures are. Below 0 are some on purpose: Spark has -1 for what a state store does not count."""
-    own = (getattr(kept, name) for name in _STATE_FIGURES)
-    return sum(abs(figure) > _MOST for figure in chain(own, (kept.custom_metrics or {}).values()))
+    _, *figures, custom = astuple(kept)
+    figures += (custom or {}).values()
+    return 0 if max(map(abs, figures)) <= _MOST else sum(abs(figure) > _MOST for figure in figures)
 
 
 def _believed(kept: StateOperator) -> StateOperator:

@@ -17,7 +17,13 @@ from headgate.formats.eventlog.application import (
     ExecutorRemoved,
     LogStart,
 )
-from headgate.formats.eventlog.jobs import JobEnd, JobStart, StageCompleted, StageSubmitted
+from headgate.formats.eventlog.jobs import (
+    JobEnd,
+    JobStart,
+    StageCompleted,
+    StageSubmitted,
+    decode_stage_completed,
+)
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
     SQLAdaptiveExecutionUpdate,
@@ -89,6 +95,7 @@ Decode: TypeAlias = Callable[[bytes, int, int], Event]
 # Events with a large part that nobody needs all of, which is cut out as bytes before the rest is decoded.
 _CUT: dict[type[Event], Decode] = {
     TaskEnd: decode_task_end,
+    StageCompleted: decode_stage_completed,
     SQLExecutionStart: decode_execution_start,
 }
 

@@ -5,6 +5,7 @@ Which part of the plan a stage carries out is known by what its tasks count, so 
 
 import msgspec
 from msgspec import Raw, field
+from msgspec.structs import force_setattr
 
 
 class StagePlan(msgspec.Struct, frozen=True, gc=False):
@@ -76,3 +77,37 @@ class StageCompleted(msgspec.Struct, frozen=True, gc=False):
     """A stage is over; with a failure reason if it failed."""
 
     stage: StageRun = field(name="Stage Info")
+
+
+# Where Spark puts what takes up most of a stage's event: its RDDs, and what its tasks counted. Unescaped quotes cannot
+# stand inside a JSON string, so these are keys for sure; and an RDD's own parents follow a text, not a list.
+_RDDS = b'"RDD Info":['
+_AFTER_RDDS = b'}],"Parent IDs":['
+_ACCUMULABLES = b',"Accumulables":['
+_AFTER_ACCUMULABLES = b'],"Resource Profile Id":'
+_STAGE_COMPLETED = msgspec.json.Decoder(StageCompleted)
+
+
+def decode_stage_completed(data: bytes, start: int, end: int) -> StageCompleted:
+    """The event in these bytes. What takes up most of it is cut out unread, which takes a third of the time.
+
+    >>> line = b'{"Stage Info":{"Stage ID":4,"RDD Info":[{"RDD ID":1}],"Parent IDs":[3],"Accumulables":[],'
+    >>> line += b'"Resource Profile Id":0}}'
+    >>> stage = decode_stage_completed(line, 0, len(line)).stage
+    >>> stage.parents, bytes(stage.accumulables)
+    ((3,), b'[]')
+    """
+    rdds = data.find(_RDDS, start, end) + len(_RDDS)
+    after_rdds = data.find(_AFTER_RDDS, rdds, end) + 1
+    opening = data.find(_ACCUMULABLES, after_rdds, end) + len(_ACCUMULABLES)
+    closing = data.rfind(_AFTER_ACCUMULABLES, opening, end)
+    if rdds >= len(_RDDS) and after_rdds > 0 and opening >= len(_ACCUMULABLES) and closing >= 0:
+        try:
+            event = _STAGE_COMPLETED.decode(data[start:rdds] + data[after_rdds:opening] + data[closing:end])
+        except msgspec.MsgspecError:
+            pass
+        else:
+            if bytes(event.stage.accumulables) == b"[]":
+                force_setattr(event.stage, "accumulables", Raw(data[opening - 1 : closing + 1]))
+                return event
+    return _STAGE_COMPLETED.decode(data[start:end])
