@@ -265,6 +265,24 @@ def in_reverse(value):
     return [in_reverse(one) for one in value] if isinstance(value, list) else value
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"Number of Tasks":8,"RDD Info":[{"a":1}],"X":[{}],"Parent IDs":[3],"Completion Time":5,"Accumulables":[{}]',
+        '"RDD Info":[{"a":1}],"Number of Tasks":8,"X":[{}],"Parent IDs":[3],"Completion Time":5,"Accumulables":[{}]',
+        '"Number of Tasks":8,"RDD Info":[],"Parent IDs":[3],"Completion Time":5,"Accumulables":[]',
+        '"Number of Tasks":8,"RDD Info":[{"a":1}],"Parent IDs":[3],"Accumulables":[{}],"Completion Time":5,"Y":[{}]',
+        '"Accumulables":[{"ID":1}],"Number of Tasks":8,"RDD Info":[{"a":1}],"Parent IDs":[3],"Completion Time":5',
+        '"Number of Tasks":8,"Completion Time":5',
+    ],
+    ids=["another-list", "tasks-behind-rdds", "empty", "another-behind", "accumulables-first", "neither"],
+)
+def test_a_stage_is_read_whole_wherever_its_fields_stand(fields):
+    line = f'{{"Stage Info":{{"Stage ID":7,{fields},"Resource Profile Id":0}}}}'.encode()
+    decode = decoders({StageCompleted})[EVENT_NAMES[StageCompleted].encode()]
+    assert decode(line, 0, len(line)) == msgspec.json.decode(line, type=StageCompleted)
+
+
 @every_version
 @pytest.mark.parametrize("kind", [TaskEnd, StageCompleted, SQLExecutionStart], ids=lambda kind: kind.__name__)
 def test_what_is_cut_out_before_decoding_makes_no_difference(version, kind):

@@ -136,12 +136,12 @@ def _kinds(ran: Sequence[RanStage]) -> tuple[_Kind, ...]:
 class _Shape(NamedTuple):
     """The dataflow that the stages of a batch make up."""
 
-    names: list[str]
+    names: tuple[str, ...]
     """Of the stages, in order of their ids."""
     dataflow: Dataflow
     operator: npt.NDArray[np.int32]
     """The column that says of each instance which operator's it is."""
-    upstream_first: list[int]
+    upstream_first: tuple[int, ...]
     """The places of the stages in the order of the dataflow's operators."""
     stateful: frozenset[str]
     reading: frozenset[str]
@@ -158,10 +158,10 @@ def _shape(kinds: tuple[_Kind, ...]) -> _Shape:
     )
     place_of = {name: place for place, name in enumerate(names)}
     return _Shape(
-        names,
+        tuple(names),
         flow,
         read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances)),
-        [place_of[id] for id in flow.ids],
+        tuple(place_of[id] for id in flow.ids),
         frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.stateful),
         frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.reads),
         frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.writes),
@@ -241,13 +241,14 @@ def _source(source: Source) -> SourceRead:
     )
 
 
-@lru_cache(maxsize=256)
 def _description(text: str) -> str:
     """What a source calls itself; without the place in memory that Java adds where it has no name.
 
     >>> _description("org.apache.spark.PythonMicroBatchStream@668ded1e"), _description("KafkaV2[Subscribe[clicks]]")
     ('PythonMicroBatchStream', 'KafkaV2[Subscribe[clicks]]')
     """
+    if "@" not in text:
+        return text
     nameless = re.fullmatch(r"(?:[\w$]+\.)*([\w$]+)@[0-9a-f]{1,8}", text)
     return nameless[1] if nameless else text
 

@@ -11,10 +11,11 @@ kept is a few batches of each of some runs, and some plans, however long the log
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Raw
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from headgate.formats.eventlog.accumulables import accumulator_totals
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorRemoved
@@ -76,6 +77,7 @@ _MOST_CORES = 100_000
 _STATE_FIGURES = tuple(
     name for name in StateOperator.__struct_fields__ if name not in ("operator_name", "custom_metrics")
 )
+_state_figures = attrgetter(*_STATE_FIGURES)
 
 
 def read_batches(events: Iterable[Event]) -> "Batches":
@@ -103,7 +105,7 @@ class Batches(Iterator[MicroBatch]):
 
     def _read(self, events: Iterable[Event]) -> Iterator[MicroBatch]:
         assembly = self._assembly
-        takes = assembly.takes.get
+        takes = assembly.takes().get
         for event in events:
             if isinstance(event, QueryProgress):
                 batch = assembly.close(event.progress)
@@ -118,12 +120,13 @@ class _Plan:
     """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
 
     def __init__(self, text: Raw, templates: PlanTemplates) -> None:
-        self._text = text
+        self._text: Raw | None = text
         self._templates = templates
 
     @cached_property
     def _cut(self) -> CutPlan:
-        return self._templates.cut(self._text)
+        text, self._text = self._text, None  # the cut plan has it from now on
+        return self._templates.cut(text or Raw())
 
     def carried_out(self, accumulables: Raw) -> Fragment | None:
         """The part of it that a task with these accumulables carries out."""
@@ -190,7 +193,10 @@ class _Assembly:
         self.executors: dict[str, Executor] = {}
         self.cores_per_task = 1
         self.missing = _Missing()
-        self.takes: Mapping[type[Event], Callable[[Any], None]] = {
+
+    def takes(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        """Who takes which event; a report is taken by `close`. No field: it would keep all this from being let go."""
+        return {
             TaskEnd: self.task,
             JobStart: self.job,
             StageCompleted: self.stage_over,
@@ -203,7 +209,6 @@ class _Assembly:
             ExecutorAdded: self.executor_came,
             ExecutorRemoved: self.executor_left,
         }
-        """Who takes which event; a report is taken by `close`."""
 
     def settings(self, event: EnvironmentUpdate) -> None:
         """Note how many cores a task takes."""
@@ -328,8 +333,8 @@ class _Assembly:
         found = self.plans.get(stage.execution, _NO_PLAN).carried_out(accumulables)
         if found is not None and not found.continues:
             return found
-        of_batch = self.plans.get(stage.root, _NO_PLAN) if stage.root != stage.execution else _NO_PLAN
-        before = of_batch.carried_out(accumulables)
+        of_batch = self.plans.get(stage.root) if stage.root != stage.execution else None
+        before = of_batch.carried_out(accumulables) if of_batch else None
         if found is None or before is None:
             return found or before
         return continued(before, found)
@@ -413,8 +418,7 @@ def _believable(figures: Collection[int]) -> bool:
 
 def _beyond_belief(kept: StateOperator) -> int:
     """How many of its figures are. Below 0 are some on purpose: Spark has -1 for what a state store does not count."""
-    _, *figures, custom = astuple(kept)
-    figures += (custom or {}).values()
+    figures = [*_state_figures(kept), *(kept.custom_metrics or {}).values()]
     return 0 if max(map(abs, figures)) <= _MOST else sum(abs(figure) > _MOST for figure in figures)
 
 

@@ -79,35 +79,47 @@ class StageCompleted(msgspec.Struct, frozen=True, gc=False):
     stage: StageRun = field(name="Stage Info")
 
 
-# Where Spark puts what takes up most of a stage's event: its RDDs, and what its tasks counted. Unescaped quotes cannot
-# stand inside a JSON string, so these are keys for sure; and an RDD's own parents follow a text, not a list.
-_RDDS = b'"RDD Info":['
+# Where Spark puts the RDDs of a stage, half of its event: behind the number of its tasks, before its parents. Unescaped
+# quotes cannot stand inside a JSON string, so these are keys for sure; an RDD's own parents follow a text, not a list.
+_RDDS = b',"RDD Info":['
 _AFTER_RDDS = b'}],"Parent IDs":['
 _ACCUMULABLES = b',"Accumulables":['
-_AFTER_ACCUMULABLES = b'],"Resource Profile Id":'
+_AFTER_ACCUMULABLES = b'}],"Resource Profile Id":'
 _STAGE_COMPLETED = msgspec.json.Decoder(StageCompleted)
 
 
 def decode_stage_completed(data: bytes, start: int, end: int) -> StageCompleted:
-    """The event in these bytes. What takes up most of it is cut out unread, which takes a third of the time.
+    """The event in these bytes. What takes up most of it is cut out unread: that is three times as fast.
 
-    >>> line = b'{"Stage Info":{"Stage ID":4,"RDD Info":[{"RDD ID":1}],"Parent IDs":[3],"Accumulables":[],'
-    >>> line += b'"Resource Profile Id":0}}'
+    What is cut out is therefore not known to be JSON: whoever looks something up in it finds it or does not.
+
+    >>> line = b'{"Stage Info":{"Stage ID":4,"Number of Tasks":2,"RDD Info":[{"RDD ID":1}],"Parent IDs":[3],'
+    >>> line += b'"Completion Time":7,"Accumulables":[{"ID":1}],"Resource Profile Id":0}}'
     >>> stage = decode_stage_completed(line, 0, len(line)).stage
     >>> stage.parents, bytes(stage.accumulables)
-    ((3,), b'[]')
+    ((3,), b'[{"ID":1}]')
     """
-    rdds = data.find(_RDDS, start, end) + len(_RDDS)
-    after_rdds = data.find(_AFTER_RDDS, rdds, end) + 1
-    opening = data.find(_ACCUMULABLES, after_rdds, end) + len(_ACCUMULABLES)
-    closing = data.rfind(_AFTER_ACCUMULABLES, opening, end)
-    if rdds >= len(_RDDS) and after_rdds > 0 and opening >= len(_ACCUMULABLES) and closing >= 0:
-        try:
-            event = _STAGE_COMPLETED.decode(data[start:rdds] + data[after_rdds:opening] + data[closing:end])
-        except msgspec.MsgspecError:
-            pass
-        else:
-            if bytes(event.stage.accumulables) == b"[]":
-                force_setattr(event.stage, "accumulables", Raw(data[opening - 1 : closing + 1]))
-                return event
-    return _STAGE_COMPLETED.decode(data[start:end])
+    cut = _without_rdds_and_accumulables(data, start, end)
+    return _STAGE_COMPLETED.decode(data[start:end]) if cut is None else cut
+
+
+def _without_rdds_and_accumulables(data: bytes, start: int, end: int) -> StageCompleted | None:
+    """The event, if all stands where Spark puts it."""
+    rdds = data.find(_RDDS, start, end)
+    after_rdds = data.find(_AFTER_RDDS, rdds, end) if rdds >= 0 else -1
+    opening = data.find(_ACCUMULABLES, after_rdds, end) if after_rdds >= 0 else -1
+    closing = data.rfind(_AFTER_ACCUMULABLES, opening, end) if opening >= 0 else -1
+    if closing < 0:
+        return None
+    rdds, after_rdds = rdds + len(_RDDS), after_rdds + 1
+    opening, closing = opening + len(_ACCUMULABLES), closing + 1
+    try:
+        event = _STAGE_COMPLETED.decode(data[start:rdds] + data[after_rdds:opening] + data[closing:end])
+    except msgspec.MsgspecError:
+        return None
+    stage = event.stage
+    # Something that is asked for may stand among what was cut out, if another program wrote it.
+    if bytes(stage.accumulables) != b"[]" or not stage.tasks or stage.completion_time is None:
+        return None
+    force_setattr(stage, "accumulables", Raw(data[opening - 1 : closing + 1]))
+    return event

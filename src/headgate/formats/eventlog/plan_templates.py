@@ -97,6 +97,8 @@ class CutPlan:
         """
         if self._template and (known := self._template.carried_out(self._text, bytes(accumulables))):
             return known
+        if not self.fragments:
+            return None
         updated = updated_accumulators(accumulables)
         found = _with_most(updated, self.fragments)
         if found is None:
@@ -123,7 +125,8 @@ class _Template:
     """The fragments of a plan, with an id's place among the ids of its text instead of the id.
 
     What it learns, too, is a witness for each fragment: one accumulator of its own that its tasks update. To look for
-    it in what a task lists takes a tenth of the time of reading the list.
+    it in what a task lists takes a tenth of the time of reading the list. One vote takes the place of a majority then,
+    so witnesses are asked only where every fragment has one, and believed only where one of them is there.
     """
 
     def __init__(self, text: bytes, ids: Sequence[_Span], fixed: Sequence[_Span], cut: tuple[Fragment, ...]) -> None:
@@ -137,8 +140,9 @@ class _Template:
         self._own = [[place for place in fragment.accumulators if shared[place] == 1] for fragment in cut]
         self._witnesses: dict[int, slice] = {}
         """Number of a fragment -> where the id of its witness stands."""
-        self._untrusted: set[int] = set()
-        """Fragments one of whose witnesses was seen in a task of another."""
+        # An exchange that is used again stands under each of its users, with the same ids.
+        self._ambiguous = b"Reused" in text or len(set(self._ids(text))) < len(ids)
+        """Whether an accumulator may be of two fragments, or was seen in tasks of two: then no witness is asked."""
 
     def fits(self, text: bytes) -> bool:
         """Whether a text that masks to the same has the same names."""
@@ -159,6 +163,8 @@ class _Template:
 
     def carried_out(self, text: bytes, accumulables: bytes) -> Fragment | None:
         """The one fragment of a plan that fits whose witness is in the list; None: it must be found the long way."""
+        if self._ambiguous or len(self._witnesses) < len(self._cut):
+            return None
         seen = [
             number
             for number, witness in self._witnesses.items()
@@ -166,16 +172,17 @@ class _Template:
         ]
         if len(seen) != 1:
             return None
-        return _with_ids(self._cut[seen[0]][0], frozenset(), map(int, self._rows[seen[0]](text)))
+        ids = self._rows[seen[0]](text)
+        if any(id.startswith(b"0") for id in ids):
+            return None
+        return _with_ids(self._cut[seen[0]][0], frozenset(), map(int, ids))
 
     def learn(self, text: bytes, number: int, updated: frozenset[int]) -> None:
         """Take note of what a task of a fragment updated, one that was found the long way."""
-        for other, witness in [*self._witnesses.items()]:
-            if other != number and int(text[witness]) in updated:
-                del self._witnesses[other]
-                self._untrusted.add(other)
+        if any(int(text[witness]) in updated for other, witness in self._witnesses.items() if other != number):
+            self._ambiguous = True
         seen = [self._spans[place] for place in self._own[number] if int(text[self._spans[place]]) in updated]
-        if seen and number not in self._untrusted:
+        if seen:
             self._witnesses[number] = max(seen, key=lambda span: int(text[span]))  # lists are searched from their ends
 
 
