@@ -134,6 +134,13 @@ def _gain(finding: Finding, now: Prospect) -> str:
 
 def notes(one: Inspection) -> Iterator[str]:
     """What to keep in mind about all the rest."""
+    if one.silence is not None:
+        quiet = one.silence
+        yield (
+            f"it has read {quiet.records:,} records in {_span(quiet.seconds)} and emitted none, while state of it grew "
+            f"from {quiet.rows_before:,} to {quiet.rows_now:,} rows and lost none; if its windows are shorter than "
+            f"that, it never will: look at its watermark, and whether it joins a stream with itself"
+        )
     if one.profile.counted < _FEW:
         cold_too = " cold ones among them," if one.profile.counted == one.profile.batches else ""
         yield f"only {many(one.profile.counted, 'batch', 'batches')} to go by,{cold_too} so all this is a hint"

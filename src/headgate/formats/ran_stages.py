@@ -91,6 +91,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         tuple(sorted(executors, key=lambda executor: (len(executor.id), executor.id))),
         shape.reading,
         shape.writing,
+        _emitted(progress),
     )
 
 
@@ -166,6 +167,12 @@ def _shape(kinds: tuple[_Kind, ...]) -> _Shape:
         frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.reads),
         frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.writes),
     )
+
+
+def _emitted(progress: Progress) -> int | None:
+    """As the sink says; Spark has -1 for those that do not."""
+    rows = progress.sink.num_output_rows if progress.sink is not None else None
+    return rows if rows is not None and rows >= 0 else None
 
 
 def milliseconds(timestamp: str) -> int:

@@ -11,6 +11,7 @@ from headgate.model.learned_capacity import capacity
 from headgate.model.limits import Finding, limits
 from headgate.model.microbatch import MicroBatch
 from headgate.model.profile import QueryProfile, profile
+from headgate.model.silence import Silence, silence
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -62,6 +63,8 @@ class Inspection(msgspec.Struct, frozen=True):
     reproduced: float
     """What the model makes of the batches it learned from, against what they took: 1 is right."""
     answer: Answer | None
+    silence: Silence | None = None
+    """Where nothing has come out of it, though it reads and its state grows."""
 
 
 def inspection(seen: Sequence[MicroBatch], question: Question) -> Inspection:
@@ -80,6 +83,7 @@ def inspection(seen: Sequence[MicroBatch], question: Question) -> Inspection:
         least.total if least else None,
         model.predict().batch.value / known.seconds if known.seconds else 1.0,
         _answer(model, come, question) if question.asked else None,
+        silence(seen),
     )
 
 

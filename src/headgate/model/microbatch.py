@@ -141,6 +141,8 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False, weakref=True):
     joined with the stream has none either, and in a batch without data nobody reads."""
     writing: frozenset[str] = frozenset()
     """Operators that ended in the sink; with `foreachBatch`, one for each action."""
+    emitted: int | None = None
+    """Rows that the sink took; None where it does not say."""
 
     @property
     def slots(self) -> int:
