@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite verify-kills verify-state
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator verify-kills verify-state verify-workloads
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -63,12 +63,18 @@ bench-migration: $(READY) ## what moving state adds to batches, by strategy, bes
 bench-rewrite: $(READY) ## how long cutting state into another number of bins takes, by size, and what was expected
 	$(BIN)/python benchmarks/rewrite.py
 
+bench-generator: $(READY) ## events a second of the source `nexmark`, beside a source that does nothing and Spark's own
+	$(BIN)/python benchmarks/generator.py
+
 verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (an hour and a quarter)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10
 
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/state.py
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/rewrite_crashes.py
+
+verify-workloads: $(READY) ## every query of NexMark, price search, ads and cars, on 100,000 events and 1, 3 and 7 partitions, against DuckDB (half an hour)
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/workloads.py
 
 clean: ## forget the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from headgate.workloads.nexmark.event_time import BASE, EventTime
+from headgate.workloads.event_time import BASE, EventTime
 from headgate.workloads.nexmark.events import Settings, events
 from headgate.workloads.nexmark.shares import HotShares
 

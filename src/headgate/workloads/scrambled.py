@@ -6,11 +6,13 @@ Whatever a source emits is drawn with these, so that a row is known from its num
 import numpy as np
 import numpy.typing as npt
 
+Numbers = npt.NDArray[np.uint64]
+
 _ODD = 0x9E3779B97F4A7C15
 _MASK = 0xFFFFFFFFFFFFFFFF
 
 
-def mixed(numbers: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
+def mixed(numbers: Numbers, salt: int) -> Numbers:
     """64 bits for each number (SplitMix64: its sequence begins elsewhere for each salt, scrambled itself).
 
     >>> some = np.arange(3, dtype=np.uint64)
@@ -24,14 +26,14 @@ def mixed(numbers: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.uint64]:
         return _finished(numbers * np.uint64(_ODD) + np.uint64(begin))
 
 
-def _finished(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _finished(z: Numbers) -> Numbers:
     with np.errstate(over="ignore"):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
 
 
-def unit_interval(numbers: npt.NDArray[np.uint64], salt: int) -> npt.NDArray[np.float64]:
+def unit_interval(numbers: Numbers, salt: int) -> npt.NDArray[np.float64]:
     """A number from 0 up to but not including 1 for each, all of them equally likely.
 
     >>> drawn = unit_interval(np.arange(100_000, dtype=np.uint64), salt=7)

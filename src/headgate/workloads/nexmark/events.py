@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.workloads.arrow_text import digits, nonsense, one_of, sizes
-from headgate.workloads.nexmark.event_time import TIMESTAMP, EventTime
+from headgate.workloads.event_time import TIMESTAMP, EventTime
 from headgate.workloads.nexmark.numbering import (
     AUCTION,
     AUCTIONS,
@@ -23,12 +23,11 @@ from headgate.workloads.nexmark.numbering import (
     GROUP,
     PERSON,
     Ids,
-    Numbers,
     kinds,
     there,
 )
 from headgate.workloads.nexmark.shares import ACTIVE_AUCTIONS, ACTIVE_PERSONS, HotShares, drawn
-from headgate.workloads.scrambled import mixed, unit_interval
+from headgate.workloads.scrambled import Numbers, mixed, unit_interval
 
 PERSON_SCHEMA = (
     "id bigint, name string, emailAddress string, creditCard string, city string, state string, dateTime timestamp, "

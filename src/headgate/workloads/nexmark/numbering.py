@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.uint64]
+from headgate.workloads.scrambled import Numbers
+
 Ids = npt.NDArray[np.int64]
 
 PERSONS, AUCTIONS, BIDS = 1, 3, 46

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headgate.workloads.nexmark.numbering import FIRST_ID, Ids, Numbers
-from headgate.workloads.scrambled import mixed, unit_interval
+from headgate.workloads.nexmark.numbering import FIRST_ID, Ids
+from headgate.workloads.scrambled import Numbers, mixed, unit_interval
 
 BLOCK = 100
 """So many ids have one hot one among them; when they are used up, the next block has."""

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from headgate.workloads.event_time import EventTime
 from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
-from headgate.workloads.nexmark.event_time import EventTime
 from headgate.workloads.nexmark.events import SCHEMA, Settings, events
 from headgate.workloads.nexmark.numbering import AUCTION, BID, PERSON
 from headgate.workloads.nexmark.shares import HotShares

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headgate.workloads.nexmark.numbering import Numbers
-from headgate.workloads.scrambled import unit_interval
+from headgate.workloads.scrambled import Numbers, unit_interval
 
 BASE = 1_436_918_400_000_000
 """15 July 2015, 0:00 UTC, in microseconds since 1970: where NexMark's clock begins."""

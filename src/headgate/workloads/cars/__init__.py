@@ -1,0 +1,1 @@
+"""Cars that say how fast and how far they drive."""

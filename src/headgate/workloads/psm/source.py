@@ -1,0 +1,50 @@
+"""The source `psm`: clicks, impressions and searches in one stream.
+
+    spark.dataSource.register(PsmSource)
+    spark.readStream.format("psm").option("load", "ramp(1k -> 4k over 10m)").load()
+
+Options beyond those of every generated source (`generated.py`): `event_rate` (10,000 events for each second of event
+time), `products` (1,000), `categories` (20), `owners` (100 shops).
+"""
+
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from headgate.workloads.event_time import EventTime
+from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
+from headgate.workloads.psm.events import CLICK, SCHEMA, Settings, events
+from headgate.workloads.scrambled import Numbers
+
+
+class PsmSource(GeneratedSource):
+    """Register it with `spark.dataSource.register(PsmSource)`."""
+
+    known = ("event_rate", "products", "categories", "owners")
+
+    @classmethod
+    def name(cls) -> str:
+        return "psm"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def rows(self, options: SourceOptions) -> Rows:
+        given, default = options, Settings()
+        settings = Settings(
+            EventTime(given.number("event_rate", default.time.rate, least=1e-3)),
+            given.count("products", default.products, least=1),
+            given.count("categories", default.categories, least=1),
+            given.count("owners", default.owners, least=1),
+        )
+        return partial(_rows, settings)
+
+
+def _rows(settings: Settings, numbers: Numbers) -> pa.RecordBatch:
+    return events(numbers, settings)
+
+
+def clicks(stream: DataFrame) -> DataFrame:
+    """The clicks of a stream of events."""
+    return stream.where(f"kind = {CLICK}")

@@ -1,0 +1,46 @@
+"""Queries of NexMark and of price search on a stream give what their definitions give on the same events at rest.
+
+Some of them, on few events; all of them, on 100,000 events and several numbers of partitions: `make verify-workloads`.
+"""
+
+import pytest
+
+from headgate.workloads.psm.queries.q2 import median_of_last
+from headgate.workloads.query import Query
+from workload_streams import WORKLOADS, ready_for_workloads, streamed, streamed_and_true
+
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def ready(spark):
+    with ready_for_workloads(spark):
+        yield spark
+
+
+@pytest.mark.parametrize(
+    ("workload", "query"),
+    [("nexmark", "q5"), ("nexmark", "q6"), ("nexmark", "q12"), ("psm", "q2"), ("cars", "top-speed")],
+    ids=str,
+)
+def test_a_query_stopped_and_started_again_gives_what_its_definition_gives_at_rest(ready, tmp_path, workload, query):
+    of = WORKLOADS[workload]
+    found, true = streamed_and_true(ready, of, of.queries[query], tmp_path, ROWS, partitions=3)
+    assert found == true
+    assert found
+
+
+def test_a_window_by_count_forgets_what_is_too_old(ready, tmp_path):
+    psm, rows = WORKLOADS["psm"], 4000
+    query = Query("q2-small", "", lambda events: median_of_last(events, last=100, every=10))
+    found = streamed(ready, psm, query, tmp_path, rows, {"products": 2, "event_rate": 10})
+    smaller = psm.reference["q2"].replace("10000", "100").replace("1000", "10")
+    database = psm.at_rest(rows, 10, {"products": 2})
+    assert found == sorted(database.execute(smaller).fetchall(), key=str)
+
+
+def test_every_query_is_there_and_all_but_the_one_by_the_clock_have_a_reference():
+    nexmark, psm = WORKLOADS["nexmark"], WORKLOADS["psm"]
+    assert list(nexmark.queries)[:24] == [f"q{number}" for number in range(24)]
+    assert set(nexmark.queries) - set(nexmark.reference) == {"q12"}
+    assert list(psm.queries) == list(psm.reference) == [f"q{number}" for number in range(1, 6)]
