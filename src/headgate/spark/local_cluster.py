@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from headgate.model.errors import InputError
 from headgate.spark.installation import java, spark_home
+from headgate.spark.processor_time import processor_seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,6 +113,10 @@ class LocalCluster:
         for process in self._processes:
             process.wait()
         self._processes.clear()
+
+    def processor_seconds(self) -> float:
+        """Processor time that the cluster has had so far: master, workers, executors and their Python."""
+        return processor_seconds(process.pid for process in self._processes)
 
     def __enter__(self) -> Self:
         return self.start()

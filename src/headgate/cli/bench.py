@@ -1,0 +1,167 @@
+"""`headgate bench`: how fast a workload's queries run on this machine, and whether that is better than last time."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from headgate.cli.options import Once
+from headgate.cli.page.bench_page import bench_page
+from headgate.cli.page.scales import short
+from headgate.cli.text_table import aligned_rows
+from headgate.formats.files import cannot_read
+from headgate.jobs.bench_result import BenchPlan, BenchResult, Measured
+from headgate.model.durations import seconds
+from headgate.model.errors import InputError
+from headgate.workloads.load import load_from_text
+
+DESCRIPTION = """\
+Run queries of a workload one after the other on a cluster on this machine, and measure each: events a second that it
+sustains, time of a batch, age of events, state, processor time. Or compare two results.
+"""
+
+EPILOG = """\
+examples:
+  headgate bench nexmark --queries 1,2,3,5,8,11 --slots 2
+  headgate bench nexmark --queries 5 --load 'step(20k -> 60k @ 30s)' --seconds 60
+  headgate bench psm --output before.json
+  headgate bench compare before.json after.json
+
+Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`); its state is kept in RocksDB.
+
+exit codes: 0 done, 1 some query could not be measured, 2 something wrong with the input; one line on standard error
+says what
+"""
+
+WORKLOADS = ("nexmark", "psm", "ads", "cars")
+_COMPARE = "compare"
+_SAME = 0.05
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.register("action", None, Once)
+    parser.add_argument("what", choices=[*WORKLOADS, _COMPARE], help="a workload, or two results of one")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="the results to compare")
+    parser.add_argument("--queries", metavar="LIST", help="for example 1,2,5 (default: all)")
+    parser.add_argument("--slots", type=int, default=2, metavar="N", help="tasks at a time (default: 2)")
+    parser.add_argument("--load", metavar="LOAD", help="for example 'constant(20k)' (default: as fast as it reads)")
+    parser.add_argument("--seconds", default="30s", metavar="TIME", help="how long to measure each (default: 30s)")
+    parser.add_argument("--warm-up", default="20s", metavar="TIME", help="how long not to, before (default: 20s)")
+    parser.add_argument("--rows-per-batch", type=int, metavar="N", help="the most a batch takes")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="of the source, for example padding=false"
+    )
+    parser.add_argument("--format", choices=["table", "json", "html"], default="table", help="on standard output")
+    parser.add_argument("--output", metavar="FILE", help="write the result as JSON here too, for `compare`")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run them, or compare."""
+    if given.what == _COMPARE:
+        if len(given.files) != 2:
+            raise InputError("compare takes two files, as `headgate bench WORKLOAD --output FILE` writes them")
+        print("\n".join(compared(*map(_read, given.files))))
+        return 0
+    from headgate.jobs.workload_bench import chosen, run_bench
+
+    if given.files:
+        raise InputError(f"{' '.join(given.files)}: files are for `headgate bench compare`")
+    for name, value in (("--slots", given.slots), ("--rows-per-batch", given.rows_per_batch)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} is {value}; give a whole number from 1 on")
+    if given.load is not None:
+        load_from_text(given.load)  # says what is wrong with it before anything starts
+    plan = BenchPlan(
+        given.what,
+        chosen(given.what, [name.strip() for name in given.queries.split(",")] if given.queries else []),
+        given.slots,
+        given.load,
+        seconds(given.seconds),
+        seconds(given.warm_up),
+        given.rows_per_batch,
+        dict(_option(text) for text in given.option),
+    )
+    if given.output is not None:
+        _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts
+    measured: list[Measured] = []
+    for one in run_bench(plan, lambda line: print(line, file=sys.stderr, flush=True)):
+        measured.append(one)
+        if given.output is not None:  # after each: what is measured is not lost
+            _write(given.output, BenchResult(plan, tuple(measured)))
+    result = BenchResult(plan, tuple(measured))
+    if given.format == "json":
+        print(msgspec.json.format(msgspec.json.encode(result)).decode())
+    elif given.format == "html":
+        print(bench_page(result))
+    else:
+        print("\n".join(table(result)))
+    return 0 if len(measured) == len(plan.queries) else 1
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--option {text}: give it as NAME=VALUE")
+    return name, value
+
+
+def _write(path: str, result: BenchResult) -> None:
+    try:
+        Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(result)))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def table(result: BenchResult) -> Iterator[str]:
+    """A line for each query."""
+    aged = result.plan.load is not None
+    head = ["query", "events/s", "batch p50", "p95", *(["age p50", "p95", "p99"] if aged else [])]
+    rows = [(*head, "state rows", "state MB", "CPU s/M events", "")]
+    for one in result.measured:
+        age = one.freshness
+        ages = [f"{age.p50:.2f} s", f"{age.p95:.2f} s", f"{age.p99:.2f} s"] if age is not None else []
+        cpu = "?" if one.cpu_seconds_per_million is None else f"{one.cpu_seconds_per_million:.2f}"
+        state = f"{one.state_bytes / 1e6:.1f}"
+        batch = (f"{one.batch.p50:.2f} s", f"{one.batch.p95:.2f} s")
+        rows.append(
+            (one.query, short(one.events_per_second), *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks)
+        )
+    yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
+    fed = f"at {result.plan.load}" if aged else "as fast as they read"
+    yield f"{result.plan.workload} on {result.plan.slots} slots, fed {fed}; each measured for {result.plan.seconds:g} s"
+
+
+def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:
+    """What changed, query by query."""
+    old = {one.query: one for one in before.measured}
+    rows = [("query", "events/s", "before", "ratio", "")]
+    for one in after.measured:
+        if (was := old.get(one.query)) is not None:
+            ratio = one.events_per_second / max(was.events_per_second, 1e-9)
+            said = "about the same" if abs(ratio - 1) < _SAME else "faster" if ratio > 1 else "slower"
+            rows.append((one.query, short(one.events_per_second), short(was.events_per_second), f"{ratio:.2f}", said))
+    yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
+    missing = sorted({one.query for one in after.measured} ^ set(old))
+    if missing:
+        yield f"only in one of them: {', '.join(missing)}"
+    if _conditions(before.plan) != _conditions(after.plan):
+        yield f"not measured alike: {_conditions(before.plan)}; {_conditions(after.plan)}"
+
+
+def _conditions(plan: BenchPlan) -> str:
+    options = "".join(f", {name}={value}" for name, value in sorted(plan.options.items()))
+    batch = f", at most {plan.rows_per_batch:,} events a batch" if plan.rows_per_batch is not None else ""
+    fed = f"load {plan.load or 'none'}{batch}{options}"
+    return f"{plan.workload} on {plan.slots} slots, {fed}, {plan.seconds:g} s after {plan.warm_up:g} s"
+
+
+def _read(path: str) -> BenchResult:
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=BenchResult)
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path}: no result of `headgate bench` ({error})") from None

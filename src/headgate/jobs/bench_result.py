@@ -1,0 +1,52 @@
+"""What `headgate bench` was asked, and what it measured: values that are written to files and compared."""
+
+import msgspec
+
+
+class BenchPlan(msgspec.Struct, frozen=True):
+    """What to run, and how."""
+
+    workload: str
+    queries: tuple[str, ...]
+    slots: int = 2
+    load: str | None = None
+    """None: as fast as it is read."""
+    seconds: float = 30.0
+    warm_up: float = 20.0
+    rows_per_batch: int | None = None
+    options: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of the source."""
+
+
+class Percentiles(msgspec.Struct, frozen=True):
+    """In seconds."""
+
+    p50: float
+    p95: float
+    p99: float
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """How one query did."""
+
+    query: str
+    asks: str
+    batches: int
+    events: int
+    seconds: float
+    """From the beginning of the first batch that counts to the end of the last."""
+    events_per_second: float
+    batch: Percentiles
+    freshness: Percentiles | None
+    """Age of events when their batch ended, from when they were due; None without a load."""
+    state_rows: int
+    state_bytes: int
+    cpu_seconds_per_million: float | None
+    """Of executors and their Python, for a million events; None where the system does not tell."""
+
+
+class BenchResult(msgspec.Struct, frozen=True):
+    """All of them."""
+
+    plan: BenchPlan
+    measured: tuple[Measured, ...]

@@ -1,0 +1,187 @@
+"""Queries of a workload, one after the other on a cluster of their own, and how each did.
+
+What counts begins after a warm-up and is whole batches: throughput is what was read from the first of them to the end
+of the last, so it is what the query sustains, not its best batch.
+"""
+
+import bisect
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headgate.jobs.bench_result import BenchPlan, Measured, Percentiles
+from headgate.model.errors import InputError, did_you_mean, in_brief
+from headgate.model.microbatch import MicroBatch
+from headgate.spark.local_cluster import LocalCluster
+from headgate.spark.probe import Probe
+from headgate.spark.state_store_settings import ROCKSDB
+from headgate.workloads.load import Load, load_from_text
+from headgate.workloads.query import Query
+from headgate.workloads.registry import WORKLOADS, Workload
+
+_MEMORY = "2g"
+_ROOM = "4g"
+_POINTS = 20
+"""Of each batch: records whose age is taken, evenly from its first to its last."""
+_MILLION = 1e6
+_PATIENCE = 120.0
+"""Seconds beyond those that were given, for a query that is slow."""
+
+
+def chosen(workload: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Queries by their names, or by their numbers alone; all of them where none are named.
+
+    >>> chosen("nexmark", ["1", "q5"])
+    ('q1', 'q5')
+    """
+    queries = WORKLOADS[workload].queries
+    found: dict[str, None] = {}
+    for name in names:
+        full = f"q{name}" if name[:1].isdecimal() else name
+        if full not in queries:
+            raise InputError(f"{workload} has no query {name}{did_you_mean(full, queries)}")
+        found[full] = None
+    return tuple(found) or tuple(queries)
+
+
+def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured]:
+    """Each query, as soon as it is done; one that fails is told, and the others go on."""
+    workload = WORKLOADS[plan.workload]
+    load = load_from_text(plan.load) if plan.load is not None else None
+    with (
+        tempfile.TemporaryDirectory(prefix="headgate-bench-") as folder,
+        LocalCluster(workers=1, slots=plan.slots, memory=_ROOM, folder=f"{folder}/cluster", late=True) as cluster,
+    ):
+        spark = cluster.session(
+            f"bench {plan.workload}",
+            cores=plan.slots,
+            memory=_MEMORY,
+            conf={
+                **ROCKSDB,
+                "spark.sql.shuffle.partitions": str(plan.slots),
+                "spark.executor.extraJavaOptions": "",  # throughput: all that the JVM has, not a small start
+                "spark.ui.enabled": "false",
+                "spark.sql.session.timeZone": "UTC",
+            },
+        )
+        spark.sparkContext.setLogLevel("OFF")
+        spark.dataSource.register(workload.source)
+        try:
+            for name in plan.queries:
+                told(f"{name}: {plan.warm_up:g} s to warm up, then {plan.seconds:g} s")
+                query = workload.queries[name]
+                try:
+                    ran = _run(plan, workload, query, cluster, spark, f"{folder}/{name}")
+                except (InputError, PySparkException) as problem:
+                    told(f"{name}: {in_brief(problem)}")
+                else:
+                    yield _measured(query, load, ran)
+        finally:
+            spark.stop()
+
+
+class _Ran(msgspec.Struct, frozen=True):
+    batches: list[MicroBatch]
+    """At least two."""
+    cpu_seconds: float
+    """From the end of the batch before them to the end of the last."""
+
+
+def _run(
+    plan: BenchPlan, workload: Workload, query: Query, cluster: LocalCluster, spark: SparkSession, folder: str
+) -> _Ran:
+    """The batches after the warm-up, and the processor time meanwhile."""
+    reader = spark.readStream.format(workload.source.name()).option("partitions", plan.slots)
+    if plan.load is not None:
+        reader = reader.option("load", plan.load)
+    if plan.rows_per_batch is not None:
+        reader = reader.option("rows_per_batch", plan.rows_per_batch)
+    stream = reader.options(**plan.options).load()
+    writer = query.of(stream).writeStream.outputMode(query.mode).format("noop")
+    running = writer.option("checkpointLocation", folder).start()
+    try:
+        with Probe(spark, running) as probe:
+            _batches(running, probe, plan.warm_up, least=1)
+            spent = cluster.processor_seconds()
+            measured = _batches(running, probe, plan.seconds, least=2)
+            return _Ran(measured, cluster.processor_seconds() - spent)
+    finally:
+        running.stop()
+
+
+def _batches(running: StreamingQuery, probe: Probe, seconds: float, least: int) -> list[MicroBatch]:
+    """Those with records that end within so many seconds, or later where there would be too few; in the end one has."""
+    seen: list[MicroBatch] = []
+    now = time.monotonic()
+    while time.monotonic() < now + seconds or len(seen) < least:
+        batch = probe.take(timeout=0.2)
+        if batch is not None and batch.input_rows > 0:
+            seen.append(batch)
+        elif not running.isActive:
+            raise InputError(f"it has ended by itself: {running.exception() or 'nothing more comes'}")
+        elif time.monotonic() > now + seconds + _PATIENCE:
+            raise InputError(
+                f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s, {least} are needed"
+            )
+    return seen
+
+
+def _measured(query: Query, load: Load | None, ran: _Ran) -> Measured:
+    first, last = ran.batches[0], ran.batches[-1]
+    if load is None:
+        events, seconds = sum(map(_events, ran.batches)), (last.began + last.duration - first.began) / 1000
+    else:  # what a batch reads came while the one before it ran
+        events, seconds = sum(map(_events, ran.batches[1:])), (last.began - first.began) / 1000
+    cpu = ran.cpu_seconds / max(1, sum(map(_events, ran.batches))) * _MILLION
+    return Measured(
+        query.name,
+        query.asks,
+        len(ran.batches),
+        events,
+        seconds,
+        events / seconds,
+        _percentiles([batch.duration / 1000 for batch in ran.batches]),
+        _percentiles([age for batch in ran.batches for age in _ages(batch, load)]) if load is not None else None,
+        sum(kept.rows for kept in last.state),
+        sum(kept.stored_bytes for kept in last.state),
+        None if np.isnan(cpu) else cpu,
+    )
+
+
+def _events(batch: MicroBatch) -> int:
+    """By offsets: a query that uses the stream twice reads it twice, and Spark counts what was read."""
+    return max((_number(source.end) - _number(source.start) for source in batch.sources), default=0)
+
+
+def _number(offset: str) -> int:
+    return int(json.loads(offset)["number"]) if offset else 0
+
+
+def _percentiles(values: Sequence[float]) -> Percentiles:
+    return Percentiles(*(float(part) for part in np.percentile(values, (50, 95, 99))))
+
+
+def _ages(batch: MicroBatch, load: Load) -> Iterator[float]:
+    """How long before the batch's end some of its records were due."""
+    for source in batch.sources:
+        start, end = json.loads(source.start), json.loads(source.end)
+        ended = (batch.began + batch.duration) / 1000 - start["began"]
+        for number in np.linspace(start["number"], end["number"], _POINTS, endpoint=False):
+            yield ended - due_at(load, float(number) + 1, ended)
+
+
+def due_at(load: Load, number: float, latest: float) -> float:
+    """The second at which so many records were due, to a millisecond; not after `latest`.
+
+    >>> round(due_at(load_from_text("constant(100)"), 250, 60.0), 2)
+    2.5
+    """
+    milliseconds = range(max(1, round(latest * 1000)))
+    return bisect.bisect_left(milliseconds, number, key=lambda moment: load.records(moment / 1000)) / 1000

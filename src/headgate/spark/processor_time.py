@@ -1,0 +1,31 @@
+"""Processor time of a process and of all that it has started, by Linux's own account."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_PARENT, _FIRST, _LAST = 1, 11, 15
+"""Places in `stat` behind the name: the parent; user and system time, its own and that of children it has buried."""
+
+
+def processor_seconds(roots: Iterable[int]) -> float:
+    """User and system time of these processes and all their descendants; NaN where the system does not tell."""
+    if not Path("/proc/self/stat").exists():
+        return float("nan")
+    children: dict[int, list[int]] = {}
+    spent: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has just ended
+            children.setdefault(int(fields[_PARENT]), []).append(int(entry.name))
+            spent[int(entry.name)] = sum(map(int, fields[_FIRST:_LAST])) / _TICKS
+    total, todo = 0.0, list(roots)
+    while todo:
+        process = todo.pop()
+        total += spent.get(process, 0.0)
+        todo += children.get(process, [])
+    return total

@@ -1,0 +1,76 @@
+"""`headgate bench`: what it shows of results, how it compares two, and what it refuses before anything is started."""
+
+import msgspec
+import pytest
+
+from headgate.cli import bench
+from headgate.cli.main import main
+from headgate.jobs.bench_result import BenchPlan, BenchResult, Measured, Percentiles
+from headgate.workloads.registry import WORKLOADS
+
+
+def measured(query, rate, freshness=None):
+    batch = Percentiles(0.5, 0.9, 1.0)
+    return Measured(query, "what it asks", 10, 1000, 5.0, rate, batch, freshness, 1234, 5_600_000, 2.5)
+
+
+def written(path, *measured, **plan):
+    path.write_bytes(msgspec.json.encode(BenchResult(BenchPlan("nexmark", ("q1",), **plan), measured)))
+    return str(path)
+
+
+def test_a_line_for_each_query_and_how_it_was_fed():
+    aged = BenchPlan("nexmark", ("q5",), load="constant(20k)", seconds=60)
+    lines = list(bench.table(BenchResult(aged, (measured("q5", 20_000, Percentiles(1.25, 2.5, 3.0)),))))
+    assert lines[0].split() == "query events/s batch p50 p95 age p50 p95 p99 state rows state MB CPU s/M events".split()
+    assert lines[1].split()[:2] == ["q5", "20k"]
+    assert "1.25 s" in lines[1]
+    assert "1,234" in lines[1]
+    assert lines[2] == "nexmark on 2 slots, fed at constant(20k); each measured for 60 s"
+
+
+def test_two_results_are_compared_query_by_query(tmp_path, capsys):
+    before = written(tmp_path / "before", measured("q1", 1000.0), measured("q2", 1000.0), measured("q3", 1.0))
+    after = written(tmp_path / "after", measured("q1", 1500.0), measured("q2", 1020.0), slots=4)
+    assert main(["bench", "compare", before, after]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[3:] for line in said[1:3]] == [["1.50", "faster"], ["1.02", "about", "the", "same"]]
+    assert said[3] == "only in one of them: q3"
+    assert said[4].startswith("not measured alike: nexmark on 2 slots")
+
+
+def test_a_page_shows_a_bar_for_each_query():
+    page = bench.bench_page(BenchResult(BenchPlan("psm", ("q1",)), (measured("q1", 3000.0), measured("q2", 1500.0))))
+    assert page.count("<rect") == 2
+    assert "q2: what it asks, 1,500 events/s" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nexmark", "--queries", "5,99"], "nexmark has no query 99"),
+        (["psm", "--queries", "qq1"], 'psm has no query qq1 (did you mean "q1"?)'),
+        (["nexmark", "--load", "constant(x)"], "constant(x)"),
+        (["nexmark", "--option", "padding"], "--option padding: give it as NAME=VALUE"),
+        (["nexmark", "--output", "/no/such/file"], "/no/such/file: cannot be written"),
+        (["nexmark", "--slots", "0"], "--slots is 0; give a whole number from 1 on"),
+        (["nexmark", "some.json"], "some.json: files are for `headgate bench compare`"),
+        (["compare", "one.json"], "compare takes two files"),
+        (["compare", "/no/such", "/no/such"], "/no/such"),
+    ],
+    ids=["query", "query-like", "load", "option", "output", "slots", "files", "one-file", "no-file"],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_started(arguments, problem, capsys):
+    assert main(["bench", *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_result_is_named(tmp_path, capsys):
+    other = tmp_path / "other.json"
+    other.write_text("[]")
+    assert main(["bench", "compare", str(other), str(other)]) == 2
+    assert f"{other}: no result of `headgate bench`" in capsys.readouterr().err
+
+
+def test_all_workloads_can_be_named():
+    assert tuple(WORKLOADS) == bench.WORKLOADS
