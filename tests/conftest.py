@@ -4,12 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import hypothesis
 import pytest
 
 from headgate.cli.main import main
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT.parent / "shared" / "reference"
+
+# What an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("headgate", deadline=None)
+hypothesis.settings.load_profile("headgate")
 
 
 class Ran(NamedTuple):
