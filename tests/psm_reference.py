@@ -42,7 +42,7 @@ REFERENCE = {
         ) from clicks c where place % 1000 = 0
     """,
     "q3": f"""
-        select t // {MINUTE} * {MINUTE} s, owner, median(price) from stream where kind = 0
+        select t // {MINUTE} * {MINUTE} s, owner, median(round(price * 1000)) / 1000 from stream where kind = 0
         group by s, owner having s + {MINUTE} <= {_OVER.format(late=LATE, kinds=0)}
     """,
     "q4": _per_click(1, _HOPS, 5 * MINUTE),
