@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.jobs.job_file import read_job
+from headgate.jobs.running import Running
 from headgate.model.errors import InputError
 from headgate.model.objective import CatchUp, Freshness, KeepUp
 
@@ -97,3 +98,16 @@ def test_what_is_wrong_is_one_line_that_names_the_file_and_the_setting(job, text
 def test_a_file_that_is_not_there_is_said_so(tmp_path):
     with pytest.raises(InputError, match=r"nothing.toml: cannot be read \(No such file or directory\)"):
         read_job(tmp_path / "nothing.toml")
+
+
+def test_the_folder_of_a_journal_is_made_where_it_is_not_there(job, tmp_path):
+    (tmp_path / "count.py").write_text("def build(spark, settings): ...")
+    Running(job(LEAST + 'journal = "new/folder/journal.db"\n'))
+    assert (tmp_path / "new" / "folder" / "journal.db").is_file()
+
+
+def test_a_journal_whose_folder_cannot_be_made_is_refused_by_its_name(job, tmp_path):
+    (tmp_path / "count.py").write_text("def build(spark, settings): ...")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file: cannot be made .*; name another place for the journal"):
+        Running(job(LEAST + 'journal = "file/journal.db"\n'))

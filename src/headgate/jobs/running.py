@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from headgate.control.actions import Layout, Restart
@@ -53,6 +54,16 @@ class NotStartedError(HeadgateError):
     """An application or its query could not be started; what it was to do is not under way."""
 
 
+def _journal(path: Path) -> Journal:
+    """In a folder that is made where it is not there, as Spark makes that of a checkpoint."""
+    folder = path.absolute().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); name another place for the journal") from None
+    return Journal(path)
+
+
 class Running:
     """One job, run by the thread that calls `run`; others may ask and tell."""
 
@@ -72,7 +83,7 @@ class Running:
         self.query: StreamingQuery | None = None
         self._build = load_build(job)
         self._watch = watch
-        self._journal = Journal(job.journal)
+        self._journal = _journal(job.journal)
         self._rewrites = StateRewrites(job.checkpoint, self._journal)
         self._restarts: queue.SimpleQueue[Restart] = queue.SimpleQueue()
         self._word: Word | None = None
