@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator verify-kills verify-state verify-workloads
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-nexmark verify-kills verify-state verify-workloads
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -65,6 +65,9 @@ bench-rewrite: $(READY) ## how long cutting state into another number of bins ta
 
 bench-generator: $(READY) ## events a second of the source `nexmark`, beside a source that does nothing and Spark's own
 	$(BIN)/python benchmarks/generator.py
+
+bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
+	$(BIN)/headgate bench nexmark
 
 verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (an hour and a quarter)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10

@@ -41,3 +41,12 @@ def unit_interval(numbers: Numbers, salt: int) -> npt.NDArray[np.float64]:
     True
     """
     return (mixed(numbers, salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def whole_below(limit: int, numbers: Numbers, salt: int) -> npt.NDArray[np.int64]:
+    """A whole number from 0 up to but not including the limit for each, all of them equally likely.
+
+    >>> sorted(set(whole_below(3, np.arange(100, dtype=np.uint64), salt=7).tolist()))
+    [0, 1, 2]
+    """
+    return (mixed(numbers, salt) % np.uint64(limit)).astype(np.int64)

@@ -4,11 +4,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from headgate.workloads.event_time import TIMESTAMP, EventTime
-from headgate.workloads.scrambled import Numbers, mixed
+from headgate.workloads.scrambled import Numbers, whole_below
 
 SCHEMA = "number bigint, user bigint, page bigint, ad bigint, ad_type string, event_type string, event_time timestamp"
 USERS, PAGES = 100_000, 1_000
@@ -45,11 +44,11 @@ def events(numbers: Numbers, settings: Settings) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
             pa.array(numbers.astype(np.int64)),
-            pa.array(_drawn(numbers, USERS, _Salt.USER)),
-            pa.array(_drawn(numbers, PAGES, _Salt.PAGE)),
-            pa.array(_drawn(numbers, ADS, _Salt.AD)),
-            _AD_TYPES.take(pa.array(_drawn(numbers, len(_AD_TYPES), _Salt.AD_TYPE))),
-            _EVENT_TYPES.take(pa.array(_drawn(numbers, len(_EVENT_TYPES), _Salt.EVENT_TYPE))),
+            pa.array(whole_below(USERS, numbers, _Salt.USER)),
+            pa.array(whole_below(PAGES, numbers, _Salt.PAGE)),
+            pa.array(whole_below(ADS, numbers, _Salt.AD)),
+            _AD_TYPES.take(pa.array(whole_below(len(_AD_TYPES), numbers, _Salt.AD_TYPE))),
+            _EVENT_TYPES.take(pa.array(whole_below(len(_EVENT_TYPES), numbers, _Salt.EVENT_TYPE))),
             pa.array(settings.time.of(numbers, _Salt.LATE)).cast(TIMESTAMP),
         ],
         names=["number", "user", "page", "ad", "ad_type", "event_type", "event_time"],
@@ -58,8 +57,4 @@ def events(numbers: Numbers, settings: Settings) -> pa.RecordBatch:
 
 def campaigns_of_ads() -> list[int]:
     """The campaign of each advertisement, by its number."""
-    return [int(one) for one in _drawn(np.arange(ADS, dtype=np.uint64), CAMPAIGNS, _Salt.CAMPAIGN)]
-
-
-def _drawn(numbers: Numbers, below: int, salt: int) -> npt.NDArray[np.int64]:
-    return (mixed(numbers, salt) % np.uint64(below)).astype(np.int64)
+    return [int(one) for one in whole_below(CAMPAIGNS, np.arange(ADS, dtype=np.uint64), _Salt.CAMPAIGN)]

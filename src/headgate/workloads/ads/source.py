@@ -9,12 +9,9 @@ time). There are 1,000 advertisements of 100 campaigns.
 
 from functools import partial
 
-import pyarrow as pa
-
 from headgate.workloads.ads.events import SCHEMA, Settings, events
 from headgate.workloads.event_time import EventTime
 from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
-from headgate.workloads.scrambled import Numbers
 
 
 class AdsSource(GeneratedSource):
@@ -30,8 +27,4 @@ class AdsSource(GeneratedSource):
         return SCHEMA
 
     def rows(self, options: SourceOptions) -> Rows:
-        return partial(_rows, Settings(EventTime(options.number("event_rate", EventTime().rate, least=1e-3))))
-
-
-def _rows(settings: Settings, numbers: Numbers) -> pa.RecordBatch:
-    return events(numbers, settings)
+        return partial(events, settings=Settings(EventTime(options.number("event_rate", EventTime().rate, least=1e-3))))

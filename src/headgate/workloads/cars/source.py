@@ -9,12 +9,9 @@ time), `cars` (100).
 
 from functools import partial
 
-import pyarrow as pa
-
 from headgate.workloads.cars.events import SCHEMA, Settings, events
 from headgate.workloads.event_time import EventTime
 from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
-from headgate.workloads.scrambled import Numbers
 
 
 class CarsSource(GeneratedSource):
@@ -32,8 +29,4 @@ class CarsSource(GeneratedSource):
     def rows(self, options: SourceOptions) -> Rows:
         default = Settings()
         rate = options.number("event_rate", default.time.rate, least=1e-3)
-        return partial(_rows, Settings(EventTime(rate), options.count("cars", default.cars, least=1)))
-
-
-def _rows(settings: Settings, numbers: Numbers) -> pa.RecordBatch:
-    return events(numbers, settings)
+        return partial(events, settings=Settings(EventTime(rate), options.count("cars", default.cars, least=1)))

@@ -13,9 +13,6 @@ of events) by up to `delay` (1 s), `padding` (true: rows as large as NexMark's).
 
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from headgate.workloads.event_time import EventTime
@@ -38,7 +35,7 @@ class NexmarkSource(GeneratedSource):
         return SCHEMA
 
     def rows(self, options: SourceOptions) -> Rows:
-        return partial(_rows, settings_of(options))
+        return partial(events, settings=settings_of(options))
 
 
 def settings_of(options: SourceOptions) -> Settings:
@@ -56,10 +53,6 @@ def settings_of(options: SourceOptions) -> Settings:
         ),
         padding=options.yes("padding", default=True),
     )
-
-
-def _rows(settings: Settings, numbers: npt.NDArray[np.uint64]) -> pa.RecordBatch:
-    return events(numbers, settings)
 
 
 def persons(stream: DataFrame) -> DataFrame:

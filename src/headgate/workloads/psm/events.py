@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headgate.workloads.event_time import TIMESTAMP, EventTime
-from headgate.workloads.scrambled import Numbers, mixed, unit_interval
+from headgate.workloads.scrambled import Numbers, unit_interval, whole_below
 
 CLICK, IMPRESSION, SEARCH = 0, 1, 2
 SCHEMA = (
@@ -54,10 +54,10 @@ def events(numbers: Numbers, settings: Settings) -> pa.RecordBatch:
     searched = numbers % np.uint64(2) == 1
     clicked = ~searched & (unit_interval(numbers, _Salt.KIND) < 0.5)
     kind = np.where(searched, SEARCH, np.where(clicked, CLICK, IMPRESSION)).astype(np.int32)
-    product = _drawn(numbers, settings.products, _Salt.PRODUCT)
-    owner = _drawn(numbers, settings.owners, _Salt.OWNER)
-    price = (CHEAPEST + _drawn(numbers, DEAREST - CHEAPEST + 1, _Salt.PRICE)) / 1000
-    rank = _drawn(numbers, RANKS, _Salt.RANK).astype(np.int32)
+    product = whole_below(settings.products, numbers, _Salt.PRODUCT)
+    owner = whole_below(settings.owners, numbers, _Salt.OWNER)
+    price = (CHEAPEST + whole_below(DEAREST - CHEAPEST + 1, numbers, _Salt.PRICE)) / 1000
+    rank = whole_below(RANKS, numbers, _Salt.RANK).astype(np.int32)
     return pa.RecordBatch.from_arrays(
         [
             pa.array(numbers.astype(np.int64)),
@@ -71,8 +71,3 @@ def events(numbers: Numbers, settings: Settings) -> pa.RecordBatch:
         ],
         names=["number", "kind", "timestamp", "category", "product", "owner", "price", "rank"],
     )
-
-
-def _drawn(numbers: Numbers, below: int, salt: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    drawn: np.ndarray[tuple[int], np.dtype[np.int64]] = (mixed(numbers, salt) % np.uint64(below)).astype(np.int64)
-    return drawn

@@ -9,13 +9,11 @@ time), `products` (1,000), `categories` (20), `owners` (100 shops).
 
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from headgate.workloads.event_time import EventTime
 from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
 from headgate.workloads.psm.events import CLICK, SCHEMA, Settings, events
-from headgate.workloads.scrambled import Numbers
 
 
 class PsmSource(GeneratedSource):
@@ -38,11 +36,7 @@ class PsmSource(GeneratedSource):
             given.count("categories", default.categories, least=1),
             given.count("owners", default.owners, least=1),
         )
-        return partial(_rows, settings)
-
-
-def _rows(settings: Settings, numbers: Numbers) -> pa.RecordBatch:
-    return events(numbers, settings)
+        return partial(events, settings=settings)
 
 
 def clicks(stream: DataFrame) -> DataFrame:
