@@ -65,16 +65,15 @@ class Trivial(GeneratedSource):
 
 def streams(spark: SparkSession) -> dict[str, DataFrame]:
     """What is compared."""
-    reader = spark.readStream
 
     def generated(source: str, **options: object) -> DataFrame:
-        return reader.format(source).options(rows_per_batch=ROWS, partitions=2, **options).load()
+        return spark.readStream.format(source).options(rows_per_batch=ROWS, partitions=2, **options).load()
 
     return {
         "plain": generated("nexmark", padding="false"),
         "full": generated("nexmark"),
         "trivial": generated("trivial"),
-        "rate": reader.format("rate-micro-batch").options(rowsPerBatch=ROWS, numPartitions=2).load(),
+        "rate": spark.readStream.format("rate-micro-batch").options(rowsPerBatch=ROWS, numPartitions=2).load(),
     }
 
 
