@@ -69,7 +69,7 @@ bench-generator: $(READY) ## events a second of the source `nexmark`, beside a s
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark
 
-verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (an hour and a quarter)
+verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two hours)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10
 
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)

@@ -11,27 +11,20 @@ import ads_and_cars_reference
 import nexmark_reference
 import psm_reference
 from comparable_rows import in_order
+from headgate.spark.state_store_settings import ROCKSDB
 from headgate.workloads.ads.events import Settings as AdsSettings
-from headgate.workloads.ads.source import AdsSource
-from headgate.workloads.ads.views_by_campaign import VIEWS_BY_CAMPAIGN
 from headgate.workloads.cars.events import Settings as CarsSettings
-from headgate.workloads.cars.source import CarsSource
-from headgate.workloads.cars.top_speed import TOP_SPEED
 from headgate.workloads.event_time import EventTime
 from headgate.workloads.nexmark.events import Settings as NexmarkSettings
-from headgate.workloads.nexmark.queries.registry import QUERIES as NEXMARK_QUERIES
-from headgate.workloads.nexmark.source import NexmarkSource
 from headgate.workloads.psm.events import Settings as PsmSettings
-from headgate.workloads.psm.queries.registry import QUERIES as PSM_QUERIES
-from headgate.workloads.psm.source import PsmSource
 from headgate.workloads.query import Query
+from headgate.workloads.registry import WORKLOADS as KNOWN
 
 WINDOW = 10_000_000
 PATIENCE = 300
 
 _NEEDS = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state."
-    "RocksDBStateStoreProvider",  # operators of one's own keep their state in no other
+    **ROCKSDB,  # operators of one's own keep their state in no other
     "spark.sql.session.timeZone": "UTC",  # days and minutes are those of the reference
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # folders are text, as they were written
 }
@@ -54,8 +47,7 @@ class Workload(NamedTuple):
 
 WORKLOADS = {
     "nexmark": Workload(
-        NexmarkSource,
-        NEXMARK_QUERIES,
+        *KNOWN["nexmark"],
         nexmark_reference.REFERENCE,
         lambda rows, rate, options: nexmark_reference.at_rest(rows, NexmarkSettings(EventTime(rate), **options)),
         # Days and hours take long: two of the first in 100,000 events.
@@ -63,24 +55,21 @@ WORKLOADS = {
         {},
     ),
     "psm": Workload(
-        PsmSource,
-        PSM_QUERIES,
+        *KNOWN["psm"],
         psm_reference.REFERENCE,
         lambda rows, rate, options: psm_reference.at_rest(rows, PsmSettings(EventTime(rate), **options)),
         lambda rows, query: rows / 2500,  # three windows of ten minutes
         {"q2": {"products": 2}},  # so that more clicks than a window has are on one
     ),
     "ads": Workload(
-        AdsSource,
-        {VIEWS_BY_CAMPAIGN.name: VIEWS_BY_CAMPAIGN},
+        *KNOWN["ads"],
         ads_and_cars_reference.ADS,
         lambda rows, rate, options: ads_and_cars_reference.ads_at_rest(rows, AdsSettings(EventTime(rate), **options)),
         lambda rows, query: 500.0,
         {},
     ),
     "cars": Workload(
-        CarsSource,
-        {TOP_SPEED.name: TOP_SPEED},
+        *KNOWN["cars"],
         ads_and_cars_reference.CARS,
         lambda rows, rate, options: ads_and_cars_reference.cars_at_rest(rows, CarsSettings(EventTime(rate), **options)),
         lambda rows, query: rows / 100,  # a car drives a kilometre or two

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.options import Once
+from headgate.cli.options import Once, count
 from headgate.cli.page.bench_page import bench_page
 from headgate.cli.page.scales import short
 from headgate.cli.text_table import aligned_rows
@@ -25,7 +25,7 @@ sustains, time of a batch, age of events, state, processor time. Or compare two 
 EPILOG = """\
 examples:
   headgate bench nexmark --queries 1,2,3,5,8,11 --slots 2
-  headgate bench nexmark --queries 5 --load 'step(20k -> 60k @ 30s)' --seconds 60
+  headgate bench nexmark --queries 5 --load 'step(20k -> 60k @ 30s)' --seconds 60s
   headgate bench psm --output before.json
   headgate bench compare before.json after.json
 
@@ -46,11 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=[*WORKLOADS, _COMPARE], help="a workload, or two results of one")
     parser.add_argument("files", nargs="*", metavar="FILE", help="the results to compare")
     parser.add_argument("--queries", metavar="LIST", help="for example 1,2,5 (default: all)")
-    parser.add_argument("--slots", type=int, default=2, metavar="N", help="tasks at a time (default: 2)")
+    parser.add_argument("--slots", type=count, default=2, metavar="N", help="tasks at a time (default: 2)")
     parser.add_argument("--load", metavar="LOAD", help="for example 'constant(20k)' (default: as fast as it reads)")
     parser.add_argument("--seconds", default="30s", metavar="TIME", help="how long to measure each (default: 30s)")
     parser.add_argument("--warm-up", default="20s", metavar="TIME", help="how long not to, before (default: 20s)")
-    parser.add_argument("--rows-per-batch", type=int, metavar="N", help="the most a batch takes")
+    parser.add_argument("--rows-per-batch", type=count, metavar="N", help="the most a batch takes")
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="of the source, for example padding=false"
     )
@@ -93,7 +93,7 @@ def run(given: argparse.Namespace) -> int:
             _write(given.output, BenchResult(plan, tuple(measured)))
     result = BenchResult(plan, tuple(measured))
     if given.format == "json":
-        print(msgspec.json.format(msgspec.json.encode(result)).decode())
+        print(_json(result).decode())
     elif given.format == "html":
         print(bench_page(result))
     else:
@@ -108,9 +108,13 @@ def _option(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _json(result: BenchResult) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(result))
+
+
 def _write(path: str, result: BenchResult) -> None:
     try:
-        Path(path).write_bytes(msgspec.json.format(msgspec.json.encode(result)))
+        Path(path).write_bytes(_json(result))
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -130,8 +134,7 @@ def table(result: BenchResult) -> Iterator[str]:
             (one.query, short(one.events_per_second), *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks)
         )
     yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
-    fed = f"at {result.plan.load}" if aged else "as fast as they read"
-    yield f"{result.plan.workload} on {result.plan.slots} slots, fed {fed}; each measured for {result.plan.seconds:g} s"
+    yield result.plan.in_words
 
 
 def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:

@@ -17,6 +17,16 @@ class BenchPlan(msgspec.Struct, frozen=True):
     options: dict[str, str] = msgspec.field(default_factory=dict)
     """Of the source."""
 
+    @property
+    def in_words(self) -> str:
+        """Where, how fed and how long.
+
+        >>> BenchPlan("psm", ("q1",)).in_words
+        'psm on 2 slots, fed as fast as they read; each measured for 30 s'
+        """
+        fed = f"at {self.load}" if self.load is not None else "as fast as they read"
+        return f"{self.workload} on {self.slots} slots, fed {fed}; each measured for {self.seconds:g} s"
+
 
 class Percentiles(msgspec.Struct, frozen=True):
     """In seconds."""
@@ -34,7 +44,7 @@ class Measured(msgspec.Struct, frozen=True):
     batches: int
     events: int
     seconds: float
-    """From the beginning of the first batch that counts to the end of the last."""
+    """In which the events were read, or came where there is a load."""
     events_per_second: float
     batch: Percentiles
     freshness: Percentiles | None

@@ -12,13 +12,16 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 960.0, 90.0, 90.0, 12.0, 26.0, 18.0
 def bench_page(result: BenchResult) -> str:
     """One HTML file."""
     plan = result.plan
-    fed = f"at {plan.load}" if plan.load is not None else "as fast as they read"
-    said = f"events a second, {plan.workload} on {plan.slots} slots, fed {fed}; each measured for {plan.seconds:g} s"
     rows = [
         element("tr", *(element("td", cell) for cell in (one.query, one.asks, f"{one.events_per_second:,.0f}")))
         for one in result.measured
     ]
-    return document("Headgate", f"bench {plan.workload}", captioned(_bars(result), said), element("table", *rows))
+    return document(
+        "Headgate",
+        f"bench {plan.workload}",
+        captioned(_bars(result), f"events a second, {plan.in_words}"),
+        element("table", *rows),
+    )
 
 
 def _bars(result: BenchResult) -> Markup:

@@ -52,18 +52,14 @@ class PlanTemplates:
         self._known: dict[bytes, _Template | None] = {}
         """Masked text -> its template, the one used last at the end; None for a plan that has none."""
 
-    def fragments(self, plan: Raw) -> tuple[Fragment, ...]:
-        """The fragments of a plan, as `plans.fragments` cuts it; none where it is no plan.
+    def cut(self, plan: Raw) -> "CutPlan":
+        """The plan, to be asked for its fragments, as `plans.fragments` cuts it; it has none where it is no plan.
 
         >>> text = '{"nodeName":"Filter","metrics":[{"name":"number of output rows","accumulatorId":%d}]}'
         >>> templates = PlanTemplates()
-        >>> [templates.fragments(Raw(text % id))[0].rows[0].accumulator for id in (41, 75)]
+        >>> [templates.cut(Raw(text % id)).fragments[0].rows[0].accumulator for id in (41, 75)]
         [41, 75]
         """
-        return self.cut(plan).fragments
-
-    def cut(self, plan: Raw) -> "CutPlan":
-        """The plan, to be asked for its fragments."""
         text = bytes(plan)
         if len(text) > _LONGEST:
             return CutPlan(text, None)
