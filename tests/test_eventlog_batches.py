@@ -90,7 +90,7 @@ def test_only_the_attempt_whose_result_counted_is_counted(reason):
         job(0, (0, [])),
         task(0, reason=reason, records=99),
         task(0, records=10),
-        task(0, records=10, speculative=True),
+        task(0, records=10),
         report(),
     ]
     (batch,) = read_batches(events)
@@ -99,9 +99,9 @@ def test_only_the_attempt_whose_result_counted_is_counted(reason):
 
 
 def test_of_a_speculative_copy_and_its_original_the_one_that_came_first_counts():
-    slow = task(0, records=10, run=900, executor="1", attempt=0)
-    fast = task(0, records=10, run=100, executor="2", attempt=1, speculative=True)
-    killed = task(0, records=0, run=150, executor="1", attempt=0, reason="TaskKilled")
+    slow = task(0, records=10, run=900, executor="1")
+    fast = task(0, records=10, run=100, executor="2")
+    killed = task(0, records=0, run=150, executor="1", reason="TaskKilled")
     for events, executor in (([fast, killed], "2"), ([slow, fast], "1"), ([killed, fast], "2")):
         (batch,) = read_batches([job(0, (0, [])), *events, report()])
         assert (batch.tasks.executor, batch.tasks.records_in.tolist(), batch.attempts_lost) == ((executor,), [10], 1)
@@ -115,9 +115,9 @@ def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():
         planned(0, scan), job(0, (0, []), (1, [0])),
         task(0, 0, written=4, updates=[(11, 10)]), task(0, 1, written=5, updates=[(11, 10)]),
         stage_over(0, totals=[(11, 20)]), task(1, 0, records=4), task(1, 1, records=0, reason="FetchFailed"), failed,
-        msgspec.structs.replace(task(0, 1, written=5, updates=[(11, 10)]), stage_attempt=1),
+        task(0, 1, written=5, updates=[(11, 10)]),
         stage_over(0, totals=[(11, 30)]),
-        msgspec.structs.replace(task(1, 1, records=5), stage_attempt=1), stage_over(1, totals=[]), report(),
+        task(1, 1, records=5), stage_over(1, totals=[]), report(),
     ]  # fmt: skip
     (batch,) = read_batches(events)
     assert batch.tasks.records_in.tolist() == [10, 10, 4, 5]
@@ -184,8 +184,8 @@ def test_no_stage_is_lost_to_another_that_has_the_name_it_would_get():
     stages = []
     for id, name in enumerate(names):
         stage = RanStage(id, ())
-        stage.fragment = Fragment(name, False, (), frozenset(), ())
-        stage.tasks[0] = TaskRow(0, "1", 0, 9, 0, 9, 0, 0, 0, 0, 10 + id, 0, 0)
+        stage.fragment = Fragment(name, False, (), ())
+        stage.tasks[0] = TaskRow("1", 0, 1, 9, 0, 9, 0, 0, 0, 0, 10 + id, 0, 0)
         stages.append(stage)
     batch = micro_batch(report().progress, stages, ())
     assert set(batch.dataflow.ids) == {"mapInArrow a part 2", "mapInArrow a", "mapInArrow a part 3"}

@@ -13,7 +13,7 @@ from eventlogs import DATA
 from headgate.formats.eventlog import plan_templates
 from headgate.formats.eventlog.events import SQLAdaptiveExecutionUpdate, SQLExecutionStart
 from headgate.formats.eventlog.plan_templates import PlanTemplates
-from headgate.formats.eventlog.plans import fragments
+from headgate.formats.eventlog.plans import parts
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.sql import PlanMetric, PlanNode, read_plan
 from headgate.formats.eventlog.tasks import TaskEnd
@@ -28,7 +28,7 @@ def plans(log):
 
 def the_long_way(text):
     plan = read_plan(Raw(text))
-    return fragments(plan) if plan else ()
+    return parts(plan) if plan else ()
 
 
 def other_ids(text, shift):
@@ -58,11 +58,11 @@ def cuts(monkeypatch):
 def test_plans_of_real_logs_are_cut_once_and_filled_in_from_then_on(log, cuts):
     templates = PlanTemplates()
     for text in plans(log):
-        assert templates.cut(Raw(text)).fragments == the_long_way(text)
+        assert templates.cut(Raw(text)).parts == the_long_way(text)
     cuts.clear()
     for text in plans(log):
         for shift in (0, 1, 77):
-            assert templates.cut(Raw(other_ids(text, shift))).fragments == the_long_way(other_ids(text, shift))
+            assert templates.cut(Raw(other_ids(text, shift))).parts == the_long_way(other_ids(text, shift))
     assert cuts == []
 
 
@@ -76,16 +76,16 @@ def named(column, id=41):
 def test_numbers_that_show_in_names_are_told_apart():
     templates = PlanTemplates()
     for column in ("key1", "key2", "key1", "key3", "keys"):
-        (fragment,) = templates.cut(Raw(named(column))).fragments
-        assert f"by {column}" in fragment.name
+        (part,) = templates.cut(Raw(named(column))).parts
+        assert f"by {column}" in part.fragment.name
 
 
 def test_a_name_with_a_number_in_it_does_not_stand_in_the_way_of_its_template(cuts):
     templates = PlanTemplates()
-    assert templates.cut(Raw(named("key1"))).fragments
+    assert templates.cut(Raw(named("key1"))).parts
     cuts.clear()
     text = named("key1", 52).replace(b"#7", b"#3")
-    assert templates.cut(Raw(text)).fragments == the_long_way(text)
+    assert templates.cut(Raw(text)).parts == the_long_way(text)
     assert cuts == []
 
 
@@ -109,7 +109,7 @@ def test_a_name_with_a_number_in_it_does_not_stand_in_the_way_of_its_template(cu
 def test_a_plan_in_an_unusual_form_is_cut_the_long_way(first, second):
     templates = PlanTemplates()
     for text in (first, second, first):
-        assert templates.cut(Raw(text)).fragments == the_long_way(text)
+        assert templates.cut(Raw(text)).parts == the_long_way(text)
 
 
 def test_only_the_last_few_plans_are_remembered_and_no_long_one(cuts):
@@ -117,7 +117,7 @@ def test_only_the_last_few_plans_are_remembered_and_no_long_one(cuts):
 
     def cut(column):
         cuts.clear()
-        assert templates.cut(Raw(named(column))).fragments
+        assert templates.cut(Raw(named(column))).parts
         return bool(cuts)
 
     assert [cut(name) for name in ("a", "bb", "a", "ccc", "a", "bb")] == [True, True, False, True, False, True]
@@ -166,18 +166,18 @@ def with_other_digits(text, random, share):
 def test_plans_that_differ_only_in_digits_are_cut_as_if_each_were_the_first(plan, changes):
     templates = PlanTemplates()
     text = msgspec.json.encode(plan)
-    assert templates.cut(Raw(text)).fragments == the_long_way(text)
+    assert templates.cut(Raw(text)).parts == the_long_way(text)
     for random, share in changes:
         other = with_other_digits(text, random, share)
         for same in (other, other_ids(other, 3)):
-            assert templates.cut(Raw(same)).fragments == the_long_way(same)
+            assert templates.cut(Raw(same)).parts == the_long_way(same)
 
 
 def the_long_way_for_a_task(text, accumulables):
-    """The fragment that shares most accumulators with a task; of two, the smaller one."""
+    """The part that shares most accumulators with a task; of two, the smaller one."""
     updated = {one["ID"] for one in json.loads(accumulables)}
-    shared = {fragment: len(fragment.accumulators & updated) for fragment in the_long_way(text)}
-    best = max(shared, key=lambda fragment: (shared[fragment], -len(fragment.accumulators)), default=None)
+    shared = {part: len(part.accumulators & updated) for part in the_long_way(text)}
+    best = max(shared, key=lambda part: (shared[part], -len(part.accumulators)), default=None)
     return best._replace(accumulators=frozenset()) if best and shared[best] else None
 
 
@@ -242,10 +242,10 @@ def test_an_accumulator_that_tasks_of_two_fragments_update_decides_nothing(learn
     usual = {"scan": listed(11), "pass on": listed(2, 12)}
     plan = PlanTemplates().cut(Raw(two_stages(scanned=11, counted=12)))
     for name in learned:
-        assert plan.carried_out(usual[name]).name == name
+        assert plan.carried_out(usual[name]).fragment.name == name
     odd = listed(1, 11, 12)  # most of it is the scan's, though one of the other's is there
-    assert [plan.carried_out(odd).name for _ in range(3)] == ["scan", "scan", "scan"]
-    assert [plan.carried_out(usual[name]).name for name in ("pass on", "scan")] == ["pass on", "scan"]
+    assert [plan.carried_out(odd).fragment.name for _ in range(3)] == ["scan", "scan", "scan"]
+    assert [plan.carried_out(usual[name]).fragment.name for name in ("pass on", "scan")] == ["pass on", "scan"]
 
 
 def test_an_exchange_that_is_used_twice_is_nobodys_witness():
@@ -267,5 +267,5 @@ def test_an_exchange_that_is_used_twice_is_nobodys_witness():
 def test_an_id_that_json_does_not_take_for_a_number_is_never_a_rows():
     templates = PlanTemplates()
     for _ in range(2):
-        assert templates.cut(Raw(named("key", 41))).carried_out(listed(9)).rows[-1].accumulator == 41
+        assert templates.cut(Raw(named("key", 41))).carried_out(listed(9)).counters == (9, 41)
     assert templates.cut(Raw(named("key", 52).replace(b":52", b":02"))).carried_out(listed(9)) is None

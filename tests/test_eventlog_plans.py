@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.formats.eventlog.plan_names import node_name
-from headgate.formats.eventlog.plans import fragments
+from headgate.formats.eventlog.plans import parts
 from headgate.formats.eventlog.sql import PlanMetric, PlanNode
 
 
@@ -84,6 +84,10 @@ def only_name(plan):
     return fragment.name
 
 
+def fragments(plan):
+    return [part.fragment for part in parts(plan)]
+
+
 def test_what_is_said_once_is_not_said_again_and_state_is_marked_where_it_is_kept():
     count = (
         "HashAggregate(keys=[word#4], functions=[merge_count(1)])",
@@ -107,7 +111,7 @@ def test_what_fills_a_cache_and_what_reads_it_are_told_apart_by_what_their_tasks
     scan = node("MicroBatchScan[a#1]", metrics=[PlanMetric("number of output rows", 1)])
     cache = node("InMemoryTableScan [a#1]", scan, metrics=[PlanMetric("number of output rows", 2)])
     count = node("HashAggregate(keys=[a#1], functions=[count(1)])", cache, metrics=[PlanMetric("x", 3)])
-    assert {fragment.name: fragment.accumulators for fragment in fragments(count)} == {
+    assert {part.fragment.name: part.accumulators for part in parts(count)} == {
         "cached -> count by a": {2, 3},
         "scan -> cache": {1},
         "scan -> cache -> count by a": {1, 2, 3},
@@ -125,7 +129,7 @@ def test_a_plan_nested_beyond_reason_has_no_fragments_and_does_no_harm():
     plan = node("MicroBatchScan[a#1]")
     for _ in range(5000):
         plan = PlanNode("Union", "Union", (), (plan, node("MicroBatchScan[b#1]")))
-    assert fragments(plan) == ()
+    assert parts(plan) == ()
 
 
 def test_a_plan_is_cut_at_its_exchanges_and_the_numbers_of_a_batch_leave_no_trace():
@@ -137,12 +141,12 @@ def test_a_plan_is_cut_at_its_exchanges_and_the_numbers_of_a_batch_leave_no_trac
         )  # fmt: skip
         return node(f"HashAggregate(keys=[a#{n}L], functions=[count(1)])", exchange, metrics=[PlanMetric("x", n + 3)])
 
-    reduce_side, map_side = fragments(plan(100))
-    assert (reduce_side.name, map_side.name) == ("count by a", "scan")
-    assert reduce_side.inputs == ("scan",)
+    reduce_side, map_side = parts(plan(100))
+    assert (reduce_side.fragment.name, map_side.fragment.name) == ("count by a", "scan")
+    assert reduce_side.fragment.inputs == ("scan",)
     assert map_side.accumulators == {100, 101}  # its own, and what the exchange counts where it is written
     assert reduce_side.accumulators == {102, 103}
-    assert [f.name for f in fragments(plan(100))] == [f.name for f in fragments(plan(7000))]
+    assert fragments(plan(100)) == fragments(plan(7000))
 
 
 def test_the_sides_of_a_join_keep_their_names_when_one_of_them_has_nothing():
@@ -150,14 +154,14 @@ def test_the_sides_of_a_join_keep_their_names_when_one_of_them_has_nothing():
         return PlanNode("Exchange", "Exchange", (), (node(text),))
 
     def names(left, right):
-        return [part.name for part in fragments(node("SortMergeJoin [a#1], [a#2], Inner", side(left), side(right)))]
+        return [one.name for one in fragments(node("SortMergeJoin [a#1], [a#2], Inner", side(left), side(right)))]
 
     assert names("MicroBatchScan[a#1]", "MicroBatchScan[a#2]") == ["join on a", "scan (left)", "scan (right)"]
     assert names("LocalTableScan <empty>, [a#1]", "MicroBatchScan[a#2]")[2] == "scan (right)"
     both = node("SortMergeJoin [a#1], [a#2], Inner", side("MicroBatchScan[a#1]"), side("MicroBatchScan[a#2]"))
     assert fragments(both)[0].inputs == ("scan (left)", "scan (right)")
     three = node("SortMergeJoin [a#1], [a#3], Inner", PlanNode("Exchange", "Exchange", (), (both,)), side("Range (0)"))
-    assert {"scan (left of left)", "scan (right of left)", "range (right)"} < {part.name for part in fragments(three)}
+    assert {"scan (left of left)", "scan (right of left)", "range (right)"} < {one.name for one in fragments(three)}
 
 
 def test_two_fragments_that_do_the_same_are_numbered():

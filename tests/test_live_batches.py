@@ -35,7 +35,7 @@ class Store:
 
     def tasks(self, stage, attempt):
         metrics = {"shuffleReadMetrics": {"recordsRead": 1000 + stage}}
-        task = {"taskId": stage, "partitionId": 0, "duration": 5, "status": "SUCCESS", "taskMetrics": metrics}
+        task = {"taskId": stage, "partitionId": 0, "launchTime": 9, "status": "SUCCESS", "taskMetrics": metrics}
         return json.dumps([task] if attempt == 0 else [])
 
     def plan(self, execution):

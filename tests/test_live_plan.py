@@ -1,6 +1,6 @@
 """From the plan as Spark's status store draws it to operators: without Spark, on graphs small enough to see through."""
 
-from headgate.formats.eventlog.plans import fragments
+from headgate.formats.eventlog.plans import parts
 from headgate.formats.eventlog.sql import PlanMetric
 from headgate.spark.plan_graph import plan_tree
 from headgate.spark.stage_match import StageScopes, match_stages
@@ -69,7 +69,7 @@ def test_no_plan_is_no_tree():
 
 
 def test_the_stage_that_a_metric_names_carries_out_the_metrics_fragment():
-    join, left, right = fragments(plan_tree(joined_plan()))
+    join, left, right = parts(plan_tree(joined_plan()))
     text = NAMES + "9 ms (0 ms, 4 ms, 5 ms (stage {}.0: task 42))"
     values = {10: text.format(9), 40: text.format(8), 70: text.format(7)}
     stages = [StageScopes(id, ()) for id in (7, 8, 9)]
@@ -77,7 +77,7 @@ def test_the_stage_that_a_metric_names_carries_out_the_metrics_fragment():
 
 
 def test_stages_of_a_single_task_are_known_by_their_generated_code():
-    join, left, right = fragments(plan_tree(joined_plan()))
+    join, left, right = parts(plan_tree(joined_plan()))
     stages = [
         StageScopes(7, ("WholeStageCodegen (2)", "Exchange")),
         StageScopes(8, ("Exchange", "WholeStageCodegen (1)")),
@@ -88,13 +88,17 @@ def test_stages_of_a_single_task_are_known_by_their_generated_code():
 
 
 def test_stages_that_look_alike_are_taken_in_order_and_strangers_are_left_out():
-    join, left, right = fragments(plan_tree(joined_plan()))
+    join, left, right = parts(plan_tree(joined_plan()))
     stages = [
         StageScopes(3, ("MicroBatchScan",)),
         StageScopes(4, ("MicroBatchScan",)),
         StageScopes(5, ("parallelize",)),
     ]
-    plain = [one._replace(nodes=tuple(n for n in one.nodes if "Codegen" not in n)) for one in (join, left, right)]
-    matched = match_stages(stages, plain, {})
-    assert [matched[3].name, matched[4].name] == ["scan (right)", "scan (left)"]
+
+    def without_generated_code(part):
+        nodes = tuple(node for node in part.fragment.nodes if "Codegen" not in node)
+        return part._replace(fragment=part.fragment._replace(nodes=nodes))
+
+    matched = match_stages(stages, [without_generated_code(part) for part in (join, left, right)], {})
+    assert [matched[3].fragment.name, matched[4].fragment.name] == ["scan (right)", "scan (left)"]
     assert 5 not in matched

@@ -5,17 +5,18 @@ fragments belong together (the event log by accumulators, the live probe by stag
 """
 
 import re
+import struct
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, gt
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import Raw
+from msgspec.structs import astuple
 
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.streaming import Progress, Source
@@ -23,12 +24,18 @@ from headgate.model.columns import read_only
 from headgate.model.dataflow import Dataflow, Edge, Operator
 from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, SourceRead, Tasks
 
+MOST_BELIEVED = 2**53 - 1
+"""The largest figure that is believed: float64 cannot tell larger ones from their neighbours."""
+_HIGHEST_BYTE, _NEXT_BYTE = b"\0", bytes(range(32))
+"""Those of a figure that is believed, when it has eight."""
+_EIGHT_BYTES = np.dtype("<i8")
 
-class TaskRow(NamedTuple):
+
+class TaskRow(msgspec.Struct, frozen=True, gc=False):
     """What the attempt that counted measured; milliseconds, but for `cpu_ns`."""
 
-    partition: int
     executor: str
+    partition: int
     launched: int
     finished: int
     deserialising: int
@@ -40,6 +47,12 @@ class TaskRow(NamedTuple):
     records_in: int
     records_out: int
     bytes_spilled: int
+
+    @property
+    def believable(self) -> bool:
+        """Whether all its figures can be true."""
+        _, *figures = astuple(self)
+        return min(figures) >= 0 and max(figures) <= MOST_BELIEVED and 0 < self.launched <= self.finished
 
 
 class RanStage:
@@ -59,19 +72,37 @@ class RanStage:
         self.over = False
         """Whether its end was seen."""
         self.fragment: Fragment | None = None
-        self.tasks: dict[int, TaskRow] = {}
-        """Partition -> what its successful attempt measured."""
+        self.counters: tuple[int, ...] = ()
+        """The accumulators that the rows of its fragment are counted with."""
         self.rows: dict[int, int] = {}
         """Accumulator -> rows, over all tasks."""
+        self.tasks: dict[int, TaskRow] = {}
+        """Partition -> what its successful attempt measured."""
         self.lost = 0
+        self.implausible = 0
+        """Tasks that were left out because they say what cannot be true."""
+
+    def leave_out_implausible_tasks(self) -> None:
+        """And count them."""
+        believed = {partition: row for partition, row in self.tasks.items() if row.believable}
+        self.implausible += len(self.tasks) - len(believed)
+        self.tasks = believed
 
 
 def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Iterable[Executor]) -> MicroBatch | None:
-    """The batch this report is about; None if nothing ran for it (a batch without data)."""
+    """The batch this report is about; None if nothing ran for it (a batch without data).
+
+    Tasks that say what cannot be true are taken out of their stages.
+    """
     ran = sorted([stage for stage in stages if stage.tasks], key=attrgetter("id"))
     if not ran:
         return None
     shape = _shape(_kinds(ran))
+    tasks = _columns(shape.operator, [ran[place] for place in shape.upstream_first])
+    if tasks is None:
+        for stage in ran:
+            stage.leave_out_implausible_tasks()
+        return micro_batch(progress, ran, executors)
     return MicroBatch(
         progress.id,
         progress.run_id,
@@ -83,7 +114,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         progress.input_rows,
         shape.dataflow,
         shape.stateful,
-        _columns(shape.operator, [ran[place] for place in shape.upstream_first]),
+        tasks,
         {name: _node_outputs(stage) for name, stage in zip(shape.names, ran, strict=True)},
         sum([stage.lost for stage in ran]),
         tuple([_source(source) for source in progress.sources]),
@@ -98,13 +129,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
 class _Kind(NamedTuple):
     """All of a stage that its place in the dataflow depends on; the same in batch after batch."""
 
-    name: str
-    """Of its fragment; empty where no plan is known."""
-    planned_as: str
-    inputs: tuple[str, ...]
-    stateful: bool
-    reads: bool
-    writes: bool
+    fragment: Fragment
     tasks: int
     parents: tuple[int, ...]
     """Places of stages, as those below."""
@@ -112,26 +137,23 @@ class _Kind(NamedTuple):
     """The place of the first stage of the same execution."""
 
 
+_NO_PLAN = Fragment("", False, (), ())
+
+
 def _kinds(ran: Sequence[RanStage]) -> tuple[_Kind, ...]:
     place_of = {stage.id: place for place, stage in enumerate(ran)}
     executions: dict[int, int] = {}
-    kinds = []
-    for place, stage in enumerate(ran):
-        of = stage.fragment
-        kinds.append(
+    return tuple(
+        [
             _Kind(
-                of.name if of else "",
-                of.planned_as or of.name if of else "",
-                of.inputs if of else (),
-                of is not None and of.stateful,
-                of is not None and of.reads,
-                of is not None and of.writes,
+                stage.fragment or _NO_PLAN,
                 len(stage.tasks),
                 tuple([place_of[id] for id in stage.parents if id in place_of]),
                 executions.setdefault(stage.execution, place),
             )
-        )
-    return tuple(kinds)
+            for place, stage in enumerate(ran)
+        ]
+    )
 
 
 class _Shape(NamedTuple):
@@ -152,7 +174,7 @@ class _Shape(NamedTuple):
 # Batch after batch has the same dataflow, and to check and order it would be much of the work on a small batch.
 @lru_cache(maxsize=64)
 def _shape(kinds: tuple[_Kind, ...]) -> _Shape:
-    names = _names([kind.name for kind in kinds])
+    names = _names([kind.fragment.name for kind in kinds])
     flow = Dataflow(
         [Operator(name, kind.tasks) for name, kind in zip(names, kinds, strict=True)],
         [Edge(names[up], names[place]) for place in range(len(kinds)) for up in _feeders(place, kinds)],
@@ -163,9 +185,9 @@ def _shape(kinds: tuple[_Kind, ...]) -> _Shape:
         flow,
         read_only(np.repeat(np.arange(len(flow.ids), dtype=np.int32), flow.instances)),
         tuple(place_of[id] for id in flow.ids),
-        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.stateful),
-        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.reads),
-        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.writes),
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.fragment.stateful),
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.fragment.reads),
+        frozenset(name for name, kind in zip(names, kinds, strict=True) if kind.fragment.writes),
     )
 
 
@@ -175,6 +197,7 @@ def _emitted(progress: Progress) -> int | None:
     return rows if rows is not None and rows >= 0 else None
 
 
+@lru_cache(maxsize=64)
 def milliseconds(timestamp: str) -> int:
     """Of a timestamp as queries write it; 0 for what is none.
 
@@ -212,20 +235,20 @@ def _feeders(place: int, kinds: Sequence[_Kind]) -> list[int]:
     """
     stage = kinds[place]
     planned = {
-        other.planned_as: up  # of several, the last
+        other.fragment.planned_as or other.fragment.name: up  # of several, the last
         for up, other in enumerate(kinds[:place])
-        if other.name and other.execution == stage.execution
+        if other.fragment.name and other.execution == stage.execution
     }
     parents = sorted(up for up in stage.parents if up < place)
-    return list(dict.fromkeys([*parents, *(planned[name] for name in stage.inputs if name in planned)]))
+    return list(dict.fromkeys([*parents, *(planned[name] for name in stage.fragment.inputs if name in planned)]))
 
 
 def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
     """What the nodes of a stage put out; one that did not say anything is left out."""
     outputs: list[NodeOutput] = []
     said = False
-    for node in stage.fragment.rows if stage.fragment else ():
-        rows = stage.rows.get(node.accumulator)
+    for node, counter in zip(stage.fragment.rows, stage.counters, strict=True) if stage.fragment else ():
+        rows = stage.rows.get(counter)
         said = said and node.again
         if rows is not None:
             if said:
@@ -240,14 +263,15 @@ def _source(source: Source) -> SourceRead:
     rate = source.input_rows_per_second
     return SourceRead(
         _description(source.description or ""),
-        _offset(source.start_offset),
-        _offset(source.end_offset),
-        _offset(source.latest_offset),
+        _offset(bytes(source.start_offset)),
+        _offset(bytes(source.end_offset)),
+        _offset(bytes(source.latest_offset)),
         source.num_input_rows,
         float("nan") if rate is None else rate,
     )
 
 
+@lru_cache(maxsize=64)
 def _description(text: str) -> str:
     """What a source calls itself; without the place in memory that Java adds where it has no name.
 
@@ -260,14 +284,16 @@ def _description(text: str) -> str:
     return nameless[1] if nameless else text
 
 
-def _offset(offset: Raw) -> str:
+# A batch begins where the one before ended.
+@lru_cache(maxsize=64)
+def _offset(offset: bytes) -> str:
     r"""An offset as text. Logs hold it as a JSON string, the API as JSON: both come to the same text here.
 
-    >>> _offset(Raw(b'"{\\"number\\": 4}"')), _offset(Raw(b'{"number" : 4}')), _offset(Raw(b"null"))
+    >>> _offset(b'"{\\"number\\": 4}"'), _offset(b'{"number" : 4}'), _offset(b"null")
     ('{"number":4}', '{"number":4}', '')
     """
     try:
-        value = msgspec.json.decode(offset) if bytes(offset) else None
+        value = msgspec.json.decode(offset) if offset else None
         if isinstance(value, str):
             value = msgspec.json.decode(value)
     except (msgspec.MsgspecError, RecursionError):
@@ -305,11 +331,19 @@ def _state(progress: Progress, stages: Sequence[RanStage], names: Sequence[str])
     )
 
 
-def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks:
+def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks | None:
+    """The tasks of these stages; None if one of them says what cannot be true."""
     rows = [stage.tasks[partition] for stage in stages for partition in sorted(stage.tasks)]
-    partition, executor, *measured = zip(*rows, strict=True)
-    # One array for all of them: in a small batch, making arrays takes longer than filling them. From one flat sequence,
-    # because numpy looks at nested ones twice.
-    figures = np.fromiter(chain(partition, *measured), np.int64, len(rows) * (1 + len(measured)))
-    columns = read_only(figures.reshape(-1, len(rows)))
+    executor, partition, launched, finished, *measured = zip(*map(astuple, rows), strict=True)
+    # One array for all of them: in a small batch, making arrays takes longer than filling them. And packed, not handed
+    # to numpy as numbers: that takes half the time, finds those below zero, and shows those that are too large.
+    figures = chain(partition, launched, finished, *measured)
+    try:
+        packed = struct.pack(f"<{len(rows) * (len(measured) + 3)}Q", *figures)
+    except struct.error:
+        return None
+    too_large = packed[7::8].strip(_HIGHEST_BYTE) or packed[6::8].strip(_NEXT_BYTE)
+    if too_large or min(launched) == 0 or any(map(gt, launched, finished)):
+        return None
+    columns = np.frombuffer(packed, _EIGHT_BYTES).reshape(-1, len(rows))
     return Tasks(operator, columns[0], executor, *columns[1:])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from headgate.formats.eventlog.plans import Fragment, fragments
+from headgate.formats.eventlog.plans import parts
 from headgate.formats.eventlog.streaming import Progress
 from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
@@ -228,9 +228,9 @@ class LiveBatches:
         if plan is None:
             return False
         values = execution.metric_values
-        for id, fragment in match_stages(ran, fragments(plan), values).items():
-            stages[id].fragment = fragment
-            stages[id].rows = _rows(fragment, values)
+        for id, part in match_stages(ran, parts(plan), values).items():
+            stages[id].fragment, stages[id].counters = part.fragment, part.counters
+            stages[id].rows = _rows(part.counters, values)
         return True
 
     def _executors(self) -> Iterable[Executor]:
@@ -281,8 +281,8 @@ def _count(stage: RanStage, tasks: Sequence[StoredTask]) -> int:
 
 def _row(partition: int, task: StoredTask, metrics: StoredMetrics) -> TaskRow:
     return TaskRow(
-        partition,
         task.executor_id,
+        partition,
         task.launch_time,
         task.finish_time,
         metrics.executor_deserialize_time,
@@ -299,11 +299,14 @@ def _row(partition: int, task: StoredTask, metrics: StoredMetrics) -> TaskRow:
 
 def _without_its_rows(stage: RanStage) -> bool:
     """Whether a stage whose plan counts rows, and which had records, has none: but for a filter that lets none pass."""
-    counts = stage.fragment is not None and len(stage.fragment.rows) > 0
-    return counts and not stage.rows and any(task.records_in or task.records_out for task in stage.tasks.values())
+    return (
+        len(stage.counters) > 0
+        and not stage.rows
+        and any(task.records_in or task.records_out for task in stage.tasks.values())
+    )
 
 
-def _rows(fragment: Fragment, values: Mapping[int, str]) -> dict[int, int]:
+def _rows(counters: Iterable[int], values: Mapping[int, str]) -> dict[int, int]:
     """Rows by accumulator. Those that stayed at 0 are left out, as the event log does not name them either."""
-    rows = {node.accumulator: rows_of(values.get(node.accumulator, "")) for node in fragment.rows}
-    return {accumulator: count for accumulator, count in rows.items() if count}
+    rows = {counter: rows_of(values.get(counter, "")) for counter in counters}
+    return {counter: count for counter, count in rows.items() if count}

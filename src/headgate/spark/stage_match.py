@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from headgate.formats.eventlog.plans import Fragment
+from headgate.formats.eventlog.plans import Fragment, Part
 
 _LARGEST = re.compile(r"\(stage (\d+)\.\d+: task \d+\)")
 _GENERATED = "WholeStageCodegen"
@@ -25,17 +25,15 @@ class StageScopes(NamedTuple):
     scopes: tuple[str, ...]
 
 
-def match_stages(
-    stages: Sequence[StageScopes], fragments: Sequence[Fragment], values: Mapping[int, str]
-) -> dict[int, Fragment]:
-    """Stage -> fragment, for the stages of one execution; those that resemble nothing are left out."""
-    matched = _by_votes({stage.id for stage in stages}, fragments, values)
-    # Stages run upstream first, fragments stand downstream first: of equals the order decides.
-    upstream_first = list(reversed(fragments))
+def match_stages(stages: Sequence[StageScopes], parts: Sequence[Part], values: Mapping[int, str]) -> dict[int, Part]:
+    """Stage -> part of the plan, for the stages of one execution; those that resemble nothing are left out."""
+    matched = _by_votes({stage.id for stage in stages}, parts, values)
+    # Stages run upstream first, parts stand downstream first: of equals the order decides.
+    upstream_first = list(reversed(parts))
     for stage in sorted(stages):
         if stage.id not in matched:
-            taken = Counter(fragment.name for fragment in matched.values())
-            ranked = [(_likeness(stage, fragment), not taken[fragment.name]) for fragment in upstream_first]
+            taken = Counter(part.fragment.name for part in matched.values())
+            ranked = [(_likeness(stage, part.fragment), not taken[part.fragment.name]) for part in upstream_first]
             best = max(ranked, default=((0, 0), False))
             if best[0] > (0, 0):
                 matched[stage.id] = upstream_first[ranked.index(best)]
@@ -64,15 +62,15 @@ def rows_of(value: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() else None
 
 
-def _by_votes(stages: set[int], fragments: Sequence[Fragment], values: Mapping[int, str]) -> dict[int, Fragment]:
+def _by_votes(stages: set[int], parts: Sequence[Part], values: Mapping[int, str]) -> dict[int, Part]:
     votes: dict[int, Counter[int]] = {}
-    for place, fragment in enumerate(fragments):
-        for accumulator in fragment.accumulators:
+    for place, part in enumerate(parts):
+        for accumulator in part.accumulators:
             stage = stage_of_largest(values.get(accumulator, ""))
             if stage in stages and stage is not None:
                 votes.setdefault(stage, Counter())[place] += 1
     # Of equals the first, as it is with the event log.
-    return {stage: fragments[min(counts, key=lambda at: (-counts[at], at))] for stage, counts in votes.items()}
+    return {stage: parts[min(counts, key=lambda at: (-counts[at], at))] for stage, counts in votes.items()}
 
 
 def _likeness(stage: StageScopes, fragment: Fragment) -> tuple[int, int]:

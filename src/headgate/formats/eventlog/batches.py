@@ -34,7 +34,7 @@ from headgate.formats.eventlog.gaps import (
 )
 from headgate.formats.eventlog.jobs import JobStart, StageCompleted
 from headgate.formats.eventlog.plan_templates import CutPlan, PlanTemplates
-from headgate.formats.eventlog.plans import Fragment, continued
+from headgate.formats.eventlog.plans import Part, continued
 from headgate.formats.eventlog.sql import (
     DriverAccumUpdates,
     SQLAdaptiveExecutionUpdate,
@@ -43,7 +43,7 @@ from headgate.formats.eventlog.sql import (
 )
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, StateOperator
 from headgate.formats.eventlog.tasks import TaskEnd
-from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch, milliseconds
+from headgate.formats.ran_stages import MOST_BELIEVED, RanStage, TaskRow, micro_batch, milliseconds
 from headgate.model.microbatch import Executor, MicroBatch
 
 WANTED: frozenset[type[Event]] = frozenset(
@@ -69,8 +69,6 @@ _MOST_OF_A_RUN = 8
 _MOST_RUNS = 256
 _MOST_PLANS = 1024
 _MOST_PLANNED = 20_000
-_MOST = 2**53
-"""The largest figure that is believed: float64 cannot tell larger ones from their neighbours."""
 _MOST_CORES = 100_000
 """The most cores of an executor that are believed: what comes later has an entry for each slot."""
 
@@ -119,21 +117,20 @@ class Batches(Iterator[MicroBatch]):
 class _Plan:
     """The plan of an execution, cut once a stage asks: Spark wraps a batch's execution in one that has no stages."""
 
-    def __init__(self, text: Raw, templates: PlanTemplates) -> None:
-        self._text: Raw | None = text
+    def __init__(self, text: bytes, templates: PlanTemplates) -> None:
+        self._text = text
         self._templates = templates
 
     @cached_property
     def _cut(self) -> CutPlan:
-        text, self._text = self._text, None  # the cut plan has it from now on
-        return self._templates.cut(text or Raw())
+        return self._templates.cut(self._text)
 
-    def carried_out(self, accumulables: Raw) -> Fragment | None:
+    def carried_out(self, accumulables: Raw) -> Part | None:
         """The part of it that a task with these accumulables carries out."""
         return self._cut.carried_out(accumulables)
 
 
-_NO_PLAN = _Plan(Raw(), PlanTemplates())
+_NO_PLAN = _Plan(b"", PlanTemplates())
 
 
 class _Missing:
@@ -147,8 +144,9 @@ class _Missing:
     def look_at(self, stages: Iterable[RanStage]) -> None:
         """Count what the stages of a batch that is closed lack."""
         for stage in stages:
+            self.implausible_tasks += stage.implausible
             if stage.tasks:
-                lacking = max(0, min(stage.planned, _MOST) - len(stage.tasks))
+                lacking = max(0, min(stage.planned, MOST_BELIEVED) - len(stage.tasks))
                 self.tasks += lacking
                 self.stages_with_missing_tasks += lacking > 0
                 self.names += stage.fragment is None
@@ -226,8 +224,9 @@ class _Assembly:
 
     def planned_as(self, event: SQLExecutionStart | SQLAdaptiveExecutionUpdate) -> None:
         """Note the plan of an execution, in place of one it had before."""
-        if bytes(event.plan):
-            self.plans[event.execution_id] = _Plan(event.plan, self.templates)
+        if event.plan:
+            # A copy, because what is in the event keeps all that was read with it.
+            self.plans[event.execution_id] = _Plan(bytes(event.plan), self.templates)
             if len(self.plans) > _MOST_PLANS:
                 del self.plans[next(iter(self.plans))]
 
@@ -295,9 +294,11 @@ class _Assembly:
         if event.reason.kind != "Success" or metrics is None or partition in stage.tasks:
             stage.lost += 1
             return
-        if stage.fragment is None:
-            stage.fragment = self._fragment_of(stage, event)
-        figures = (
+        if stage.fragment is None and (part := self._part_of(stage, event)):
+            stage.fragment, stage.counters = part.fragment, part.counters
+        stage.tasks[partition] = TaskRow(
+            info.executor,
+            partition,
             info.launch_time,
             info.finish_time,
             metrics.deserialize_time,
@@ -310,12 +311,6 @@ class _Assembly:
             metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
-        # Once a task: no function for it, and the figures by their places.
-        believable = 0 <= partition <= _MOST and min(figures) >= 0 and max(figures) <= _MOST
-        if believable and 0 < figures[0] <= figures[1]:
-            stage.tasks[partition] = TaskRow(partition, info.executor, *figures)
-        else:
-            self.missing.implausible_tasks += 1
 
     def _orphan(self, stage: int) -> None:
         """A task of a stage that no job has planned: the job's start is lost, unless it was planned long ago."""
@@ -324,14 +319,14 @@ class _Assembly:
         self.orphans = True
         self.incomplete.update((run, number) for run, batches in self.runs.items() for number in batches)
 
-    def _fragment_of(self, stage: RanStage, event: TaskEnd) -> Fragment | None:
+    def _part_of(self, stage: RanStage, event: TaskEnd) -> Part | None:
         """What a task says that its stage carries out.
 
         That is a part of its own plan, or of the batch's, or one of the batch's and then one of its own.
         """
         accumulables = event.info.accumulables
         found = self.plans.get(stage.execution, _NO_PLAN).carried_out(accumulables)
-        if found is not None and not found.continues:
+        if found is not None and not found.fragment.continues:
             return found
         of_batch = self.plans.get(stage.root) if stage.root != stage.execution else None
         before = of_batch.carried_out(accumulables) if of_batch else None
@@ -345,12 +340,10 @@ class _Assembly:
         if stage is None:
             return
         stage.over = True
-        if stage.fragment is not None:
-            ids = [node.accumulator for node in stage.fragment.rows]
-            for id, total in accumulator_totals(event.stage.accumulables, ids).items():
-                # A total goes on where an earlier stage left off: two actions on one batch read the same source.
-                stage.rows[id] = stage.rows.get(id, 0) + total - self.totals.get(id, 0)
-                self.totals[id] = total
+        for id, total in accumulator_totals(event.stage.accumulables, stage.counters).items():
+            # A total goes on where an earlier stage left off: two actions on one batch read the same source.
+            stage.rows[id] = stage.rows.get(id, 0) + total - self.totals.get(id, 0)
+            self.totals[id] = total
 
     def counted_on_driver(self, event: DriverAccumUpdates) -> None:
         """Note figures of an execution under way that no task reports."""
@@ -374,16 +367,16 @@ class _Assembly:
         stages = [self.stages.pop(id) for id in ids]
         for stage in stages:
             counted = self.on_driver.get(stage.execution, {})
-            for node in stage.fragment.rows if stage.fragment else ():
-                self.totals.pop(node.accumulator, None)
-                if node.accumulator in counted:
-                    stage.rows[node.accumulator] = stage.rows.get(node.accumulator, 0) + counted[node.accumulator]
+            for counter in stage.counters:
+                self.totals.pop(counter, None)
+                if counter in counted:
+                    stage.rows[counter] = stage.rows.get(counter, 0) + counted[counter]
         for stage in stages:
             self.on_driver.pop(stage.execution, None)
-            wrong = [accumulator for accumulator, rows in stage.rows.items() if not 0 <= rows <= _MOST]
+            wrong = [counter for counter, rows in stage.rows.items() if not 0 <= rows <= MOST_BELIEVED]
             self.missing.implausible_figures += len(wrong)
-            for accumulator in wrong:
-                del stage.rows[accumulator]
+            for counter in wrong:
+                del stage.rows[counter]
         return stages
 
     def close(self, progress: Progress) -> MicroBatch | None:
@@ -402,24 +395,26 @@ class _Assembly:
         if not told or not _believable((*rows, progress.batch_duration, *(progress.duration_ms or {}).values())):
             self.missing.implausible_reports += 1
             return None
-        self.missing.look_at(stages)
         wrong = sum(map(_beyond_belief, progress.state_operators))
         if wrong:
             self.missing.implausible_figures += wrong
             progress = replace(progress, state_operators=tuple(map(_believed, progress.state_operators)))
         batch = micro_batch(progress, stages, self.executors.values())
+        self.missing.look_at(stages)
         self.missing.tasks_of_batches += batch is None and progress.input_rows > 0
         return batch
 
 
 def _believable(figures: Collection[int]) -> bool:
-    return min(figures) >= 0 and max(figures) <= _MOST
+    return min(figures) >= 0 and max(figures) <= MOST_BELIEVED
 
 
 def _beyond_belief(kept: StateOperator) -> int:
     """How many of its figures are. Below 0 are some on purpose: Spark has -1 for what a state store does not count."""
     figures = [*_state_figures(kept), *(kept.custom_metrics or {}).values()]
-    return 0 if max(map(abs, figures)) <= _MOST else sum(abs(figure) > _MOST for figure in figures)
+    if min(figures) >= -MOST_BELIEVED and max(figures) <= MOST_BELIEVED:
+        return 0
+    return sum(abs(figure) > MOST_BELIEVED for figure in figures)
 
 
 def _believed(kept: StateOperator) -> StateOperator:
@@ -429,8 +424,8 @@ def _believed(kept: StateOperator) -> StateOperator:
     ... # doctest: +ELLIPSIS
     StateOperator(operator_name='save', num_rows_total=5, ... commit_time_ms=0, ... custom_metrics={'y': -1})
     """
-    wrong = {name: 0 for name in _STATE_FIGURES if abs(getattr(kept, name)) > _MOST}
-    custom = {name: figure for name, figure in (kept.custom_metrics or {}).items() if abs(figure) <= _MOST}
+    wrong = {name: 0 for name in _STATE_FIGURES if abs(getattr(kept, name)) > MOST_BELIEVED}
+    custom = {name: figure for name, figure in (kept.custom_metrics or {}).items() if abs(figure) <= MOST_BELIEVED}
     return replace(kept, custom_metrics=custom, **wrong)
 
 

@@ -24,23 +24,20 @@ _HANDED_OVER = "scan rdd"
 
 
 class NodeRows(NamedTuple):
-    """A plan node that counts the rows it puts out, and the accumulator it counts them with."""
+    """A plan node that counts the rows it puts out."""
 
     node: str
-    accumulator: int
     again: bool = False
     """Whether this is another figure of the node before: stateful nodes have two, of which Spark fills one or both."""
 
 
 class Fragment(NamedTuple):
-    """What one stage carries out."""
+    """What one stage carries out; the same in batch after batch."""
 
     name: str
     stateful: bool
     inputs: tuple[str, ...]
     """Names of the fragments that feed it."""
-    accumulators: frozenset[int]
-    """Accumulators that only tasks of this fragment update: by them a stage is recognised."""
     rows: tuple[NodeRows, ...]
     """Upstream first."""
     state: tuple[int, ...] = ()
@@ -59,8 +56,18 @@ class Fragment(NamedTuple):
     """What Spark calls its plan nodes, upstream first."""
 
 
-def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
-    """The fragments of a plan, the one that ends it first; none of a plan that is nested beyond reason."""
+class Part(NamedTuple):
+    """A fragment in the plan of one execution, which deals out accumulators of its own."""
+
+    fragment: Fragment
+    counters: tuple[int, ...]
+    """The accumulators that its `rows` are counted with."""
+    accumulators: frozenset[int] = frozenset()
+    """Accumulators that only tasks of this fragment update: by them a stage is recognised."""
+
+
+def parts(plan: PlanNode) -> tuple[Part, ...]:
+    """A plan, cut; the part that ends it first; none of a plan that is nested beyond reason."""
     pieces: list[_Piece] = []
     try:
         _cut(plan, (), (), pieces)
@@ -70,13 +77,14 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
     place_of_state = {id(node): place for place, node in enumerate(filter(is_stateful, _downstream_first(plan)))}
     names = _told_apart([_with_side(name, piece) for name, piece in zip(said, pieces, strict=True)], pieces)
     streaming = any(map(_is_stream, _downstream_first(plan)))
-    return tuple(
-        Fragment(
+    found = []
+    for name, piece in zip(names, pieces, strict=True):
+        rows = list(_rows(piece.nodes))
+        fragment = Fragment(
             name,
             any(map(is_stateful, piece.nodes)),
             tuple(names[place] for place in piece.inputs),
-            frozenset(piece.accumulators),
-            tuple(_rows(piece.nodes)),
+            tuple(node for node, _ in rows),
             tuple(sorted(place_of_state[id(node)] for node in piece.nodes if is_stateful(node))),
             # Sources of an older kind look like tables; where no scan says that it is a stream, all may be.
             any(map(_is_stream if streaming else _is_scan, piece.nodes)),
@@ -84,30 +92,35 @@ def fragments(plan: PlanNode) -> tuple[Fragment, ...]:
             any(node_name(node) == _HANDED_OVER for node in piece.nodes),
             nodes=tuple(node.node_name for node in piece.nodes),
         )
-        for name, piece in zip(names, pieces, strict=True)
-    )
+        found.append(Part(fragment, tuple(counter for _, counter in rows), frozenset(piece.accumulators)))
+    return tuple(found)
 
 
-def continued(before: Fragment, after: Fragment) -> Fragment:
-    """One fragment that does what ends the batch's own plan, and then what begins an action of `foreachBatch`.
+def continued(batch: Part, action: Part) -> Part:
+    """One part that does what ends the batch's own plan, and then what begins an action of `foreachBatch`.
 
-    >>> batch = Fragment("scan kafka", False, (), frozenset({1}), (), reads=True, writes=True)
-    >>> action = Fragment("scan rdd -> count by key", False, (), frozenset({2}), (), continues=True)
-    >>> continued(batch, action).name
-    'scan kafka -> count by key'
+    >>> batch = Part(Fragment("scan kafka", False, (), (NodeRows("scan kafka"),), reads=True, writes=True), (1,))
+    >>> rows = (NodeRows("scan rdd"), NodeRows("count by key"))
+    >>> action = Part(Fragment("scan rdd -> count by key", False, (), rows, continues=True), (2, 3))
+    >>> both = continued(batch, action)
+    >>> both.fragment.name, both.counters
+    ('scan kafka -> count by key', (1, 3))
     """
-    return Fragment(
+    before, after = batch.fragment, action.fragment
+    added = [pair for pair in zip(after.rows, action.counters, strict=True) if pair[0].node != _HANDED_OVER]
+    fragment = Fragment(
         after.name.replace(_HANDED_OVER, before.name, 1),
         before.stateful or after.stateful,
         (*before.inputs, *after.inputs),
-        before.accumulators | after.accumulators,
-        (*before.rows, *(node for node in after.rows if node.node != _HANDED_OVER)),
+        (*before.rows, *(node for node, _ in added)),
         before.state,
         before.reads,
         after.writes,
         planned_as=after.name,
         nodes=before.nodes + after.nodes,
     )
+    counters = (*batch.counters, *(counter for _, counter in added))
+    return Part(fragment, counters, batch.accumulators | action.accumulators)
 
 
 def _downstream_first(root: PlanNode) -> Iterator[PlanNode]:
@@ -204,13 +217,14 @@ def _counts_writing(metric: str) -> bool:
     return any(word in metric for word in _WRITTEN)
 
 
-def _rows(nodes: list[PlanNode]) -> Iterator[NodeRows]:
+def _rows(nodes: list[PlanNode]) -> Iterator[tuple[NodeRows, int]]:
+    """Who counts rows, and the accumulator that it does so with."""
     for node in nodes:
         if not _counts_what_others_count(node):
             counting = [metric.accumulator_id for metric in node.metrics if metric.name == _ROWS]
             for place, accumulator in enumerate(counting):
                 said = node_name(node) or ("write" if "Write" in node.node_name else node.node_name)
-                yield NodeRows(said, accumulator, place > 0)
+                yield NodeRows(said, place > 0), accumulator
 
 
 def _counts_what_others_count(node: PlanNode) -> bool:

@@ -86,7 +86,7 @@ def decode_execution_start(data: bytes, start: int, end: int) -> SQLExecutionSta
             pass
         else:
             if _has_all_but_the_plan(event):
-                force_setattr(event, "plan", Raw(data[opening:closing]))
+                force_setattr(event, "plan", Raw(memoryview(data)[opening:closing]))
                 return event
     return _EXECUTION_START.decode(data[start:end])
 

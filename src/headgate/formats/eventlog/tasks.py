@@ -1,8 +1,8 @@
-"""The event that makes up most of a log: a task that ended, with what it measured.
+"""The event that makes up most of a log: a task that ended, with what it measured, as far as somebody asks for it.
 
-Four fifths of such a line are accumulables, which nobody needs all of. They are cut out as bytes before the line is
-decoded, and stay bytes until `accumulables.updated_accumulators` asks which there are. A `TaskEnd` therefore holds
-several kilobytes: take from it what is needed and let it go.
+Four fifths of such a line are accumulables, which nobody needs all of. They are cut out before the line is decoded, and
+stay where they are until `accumulables.updated_accumulators` asks which there are. A `TaskEnd` therefore keeps all of
+the piece of the log that it was read with: take from it what is needed and let it go.
 
 Milliseconds, but for fields that say `_ns`; bytes.
 """
@@ -23,26 +23,16 @@ class TaskInfo(msgspec.Struct, frozen=True, gc=False):
 
     id: int = field(name="Task ID")
     index: int = field(name="Index", default=0)
-    attempt: int = field(name="Attempt", default=0)
     partition: int = field(name="Partition ID", default=-1)
     launch_time: int = field(name="Launch Time", default=0)
     finish_time: int = field(name="Finish Time", default=0)
-    getting_result_time: int = field(name="Getting Result Time", default=0)
-    """When the driver began to fetch a result too large to be sent along; 0 where it was sent along."""
     executor: str = field(name="Executor ID", default="")
-    host: str = field(name="Host", default="")
-    locality: str = field(name="Locality", default="")
-    speculative: bool = field(name="Speculative", default=False)
-    failed: bool = field(name="Failed", default=False)
-    killed: bool = field(name="Killed", default=False)
     accumulables: Raw = field(name="Accumulables", default=Raw())
 
 
 class ShuffleRead(msgspec.Struct, frozen=True, gc=False):
     """What came in through a shuffle."""
 
-    remote_bytes: int = field(name="Remote Bytes Read", default=0)
-    local_bytes: int = field(name="Local Bytes Read", default=0)
     fetch_wait_time: int = field(name="Fetch Wait Time", default=0)
     records: int = field(name="Total Records Read", default=0)
 
@@ -50,22 +40,18 @@ class ShuffleRead(msgspec.Struct, frozen=True, gc=False):
 class ShuffleWrite(msgspec.Struct, frozen=True, gc=False):
     """What went out through a shuffle."""
 
-    bytes: int = field(name="Shuffle Bytes Written", default=0)
     records: int = field(name="Shuffle Records Written", default=0)
-    time_ns: int = field(name="Shuffle Write Time", default=0)
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
     """What came in from a source."""
 
-    bytes: int = field(name="Bytes Read", default=0)
     records: int = field(name="Records Read", default=0)
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
     """What went out to a sink that counts it."""
 
-    bytes: int = field(name="Bytes Written", default=0)
     records: int = field(name="Records Written", default=0)
 
 
@@ -91,8 +77,6 @@ class TaskEnd(msgspec.Struct, frozen=True, gc=False):
 
     stage_id: int = field(name="Stage ID")
     info: TaskInfo = field(name="Task Info")
-    stage_attempt: int = field(name="Stage Attempt ID", default=0)
-    task_type: str = field(name="Task Type", default="")
     reason: TaskEndReason = field(name="Task End Reason", default=TaskEndReason())
     metrics: TaskMetrics | None = field(name="Task Metrics", default=None)
 
@@ -117,5 +101,5 @@ def decode_task_end(data: bytes, start: int, end: int) -> TaskEnd:
         return _TASK_END.decode(data[start:end])
     opening += len(_BEFORE)
     task = _TASK_END.decode(data[start:opening] + data[closing:end])
-    force_setattr(task.info, "accumulables", Raw(data[opening - 1 : closing + 1]))
+    force_setattr(task.info, "accumulables", Raw(memoryview(data)[opening - 1 : closing + 1]))
     return task
