@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.options import Once, count
+from headgate.cli.options import Once, count, name_and_value
 from headgate.cli.page.bench_page import bench_page
 from headgate.cli.page.scales import short
 from headgate.cli.text_table import aligned_rows
@@ -82,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
         seconds(given.seconds),
         seconds(given.warm_up),
         given.rows_per_batch,
-        dict(_option(text) for text in given.option),
+        dict(name_and_value(text) for text in given.option),
     )
     if given.output is not None:
         _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts
@@ -99,13 +99,6 @@ def run(given: argparse.Namespace) -> int:
     else:
         print("\n".join(table(result)))
     return 0 if len(measured) == len(plan.queries) else 1
-
-
-def _option(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--option {text}: give it as NAME=VALUE")
-    return name, value
 
 
 def _json(result: BenchResult) -> bytes:

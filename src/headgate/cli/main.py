@@ -24,6 +24,7 @@ _COMMANDS = {
     "demo": "a word count on a local cluster under a load that rises and falls",
     "doctor": "what this machine has and what Headgate can do with it",
     "load": "a load profile, drawn",
+    "produce": "write a workload to Kafka at the rate of a load",
     "bench": "how fast the queries of a workload (NexMark and others) run here",
     "history": "what a controller decided, why, and what came of it; from its journal",
     "replay": "what another policy or setting would have decided on what a journal recorded",

@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from headgate.model.errors import InputError
+
 
 class Once(argparse.Action):
     """An option that may be given once: of two answers to one question, neither is silently dropped."""
@@ -46,3 +48,15 @@ def file(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; is a variable not set?")
     return text
+
+
+def name_and_value(text: str) -> tuple[str, str]:
+    """An option of a workload's source.
+
+    >>> name_and_value("padding=false")
+    ('padding', 'false')
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--option {text}: give it as NAME=VALUE")
+    return name, value

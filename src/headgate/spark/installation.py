@@ -27,6 +27,15 @@ def spark_home() -> Path:
     return Path(spec.origin).parent
 
 
+def spark_version() -> str:
+    """Of the Spark that `spark_home` is."""
+    jar = next((spark_home() / "jars").glob("spark-core_*.jar"), None)
+    found = re.search(r"-(\d[^-]*(?:-.+)?)\.jar$", jar.name) if jar else None
+    if found is None:
+        raise InputError(f"{spark_home()} has no jar of Spark's core; is that Spark?")
+    return found[1]
+
+
 @cache
 def java() -> Path:
     """A Java that Spark 4 runs on."""

@@ -86,6 +86,8 @@ class GeneratedSource(DataSource):
 
     known: tuple[str, ...] = ()
     """Options beyond those of every source."""
+    key: tuple[str, ...] = ("number",)
+    """What belongs together: the first of these columns that a row has."""
 
     @abstractmethod
     def rows(self, options: SourceOptions) -> Rows:

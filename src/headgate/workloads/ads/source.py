@@ -18,6 +18,7 @@ class AdsSource(GeneratedSource):
     """Register it with `spark.dataSource.register(AdsSource)`."""
 
     known = ("event_rate",)
+    key = ("ad",)
 
     @classmethod
     def name(cls) -> str:

@@ -18,6 +18,7 @@ class CarsSource(GeneratedSource):
     """Register it with `spark.dataSource.register(CarsSource)`."""
 
     known = ("event_rate", "cars")
+    key = ("car",)
 
     @classmethod
     def name(cls) -> str:

@@ -26,6 +26,7 @@ class NexmarkSource(GeneratedSource):
     """Register it with `spark.dataSource.register(NexmarkSource)`."""
 
     known = ("event_rate", "hot_auctions", "hot_bidders", "hot_sellers", "out_of_order", "delay", "padding")
+    key = ("bid.auction", "auction.id", "person.id")
 
     @classmethod
     def name(cls) -> str:

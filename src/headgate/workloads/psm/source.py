@@ -20,6 +20,7 @@ class PsmSource(GeneratedSource):
     """Register it with `spark.dataSource.register(PsmSource)`."""
 
     known = ("event_rate", "products", "categories", "owners")
+    key = ("product",)
 
     @classmethod
     def name(cls) -> str:

@@ -1,0 +1,104 @@
+"""`headgate produce`: a workload's events into a topic of Kafka, at the rate of a load."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+
+from headgate.cli.options import Once, count, name_and_value
+from headgate.kafka.address import address_from_text
+from headgate.kafka.produce_plan import ProducePlan, Progress
+from headgate.model.durations import seconds
+from headgate.model.errors import InputError
+from headgate.workloads.load import load_from_text
+
+DESCRIPTION = """\
+Write the events of a workload to a topic of Kafka as JSON, keyed, each once, as they become due by a load.
+"""
+
+EPILOG = """\
+examples:
+  headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --load 'step(2k -> 8k @ 60s)' --for 5m
+  headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --events 1000000 --processes 2
+  headgate produce psm --to kafka://127.0.0.1:9092/clicks --load 'constant(5k)' --option products=100
+
+A topic that is not there is made. Without --for and --events it goes on until Ctrl-C. `make kafka` starts a broker on
+this machine.
+
+exit codes: 0 all that was due is written, 1 it was stopped before, 2 something wrong with the input or the broker; one
+line on standard error says what
+"""
+
+WORKLOADS = ("nexmark", "psm", "ads", "cars")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.register("action", None, Once)
+    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("--to", required=True, metavar="ADDRESS", help="kafka://HOST:PORT/TOPIC")
+    parser.add_argument("--load", metavar="LOAD", help="for example 'constant(5k)' (default: as fast as it goes)")
+    parser.add_argument("--events", type=count, metavar="N", help="so many and no more")
+    parser.add_argument("--for", dest="lasting", metavar="TIME", help="what is due within this time and no more")
+    parser.add_argument("--processes", type=count, default=1, metavar="N", help="that write (default: 1)")
+    parser.add_argument(
+        "--partitions", type=count, default=4, metavar="N", help="of a topic that is not there (default: 4)"
+    )
+    parser.add_argument("--append", action="store_true", help="write to a topic that has records")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="of the workload, for example padding=false"
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write them."""
+    try:
+        from headgate.kafka.producing import produce, rows_of
+        from headgate.kafka.topic import make_topic, records_in
+    except ModuleNotFoundError as missing:
+        raise InputError(f'{missing.name} is not installed; get it with: pip install "headgate[kafka,spark]"') from None
+    for name in ("processes", "partitions", "events"):
+        value = getattr(given, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} is {value}; give a whole number from 1 on")
+    to = address_from_text(given.to)
+    options = dict(name_and_value(text) for text in given.option)
+    plan = ProducePlan(given.workload, to, given.load, _events(given), given.processes, options)
+    rows_of(plan)  # says what is wrong with the options before a topic is made
+    if not make_topic(to, given.partitions) and not given.append and (there := records_in(to)):
+        raise InputError(f"{to} has {there:,} records; name another topic, or give --append to add to them")
+    told, stopped = _telling(), _stopping()
+    done = produce(plan, told, stopped)
+    rate = done.delivered / done.seconds if done.seconds else 0.0
+    print(f"{done.delivered:,} events in {done.seconds:.1f} s, {rate:,.0f} a second, to {to}")
+    return 0 if plan.events is not None and done.delivered >= plan.events else 1
+
+
+def _events(given: argparse.Namespace) -> int | None:
+    """How many are to be written, whichever way that is said."""
+    load = load_from_text(given.load) if given.load is not None else None
+    limits = [] if given.events is None else [given.events]
+    if given.lasting is not None:
+        if load is None:
+            raise InputError("--for is the time of a load; give --load too, or --events instead")
+        limits.append(int(load.records(seconds(given.lasting))))
+    return min(limits) if limits else None
+
+
+def _telling() -> Callable[[Progress], None]:
+    """A line a second; over the last one on a terminal."""
+    end = "\r" if sys.stderr.isatty() else "\n"
+
+    def told(progress: Progress) -> None:
+        due = "" if progress.due is None else f" of {progress.due:,} due"
+        line = f"{progress.seconds:6.0f} s  {progress.delivered:,}{due} written"
+        print(f"{line:<60}", end=end, file=sys.stderr, flush=True)
+
+    return told
+
+
+def _stopping() -> Callable[[], bool]:
+    """Whether Ctrl-C was pressed."""
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    return lambda: bool(pressed)

@@ -1,0 +1,30 @@
+"""What is to be written to a topic, and how far that is."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headgate.kafka.address import Address
+
+
+class ProducePlan(msgspec.Struct, frozen=True):
+    """What is to be written, where to, and how fast."""
+
+    workload: str
+    to: Address
+    load: str | None
+    """None: as fast as it goes."""
+    events: int | None
+    """None: until somebody stops it."""
+    processes: int = 1
+    options: Mapping[str, str] = {}
+    """Of the workload's source."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far it is."""
+
+    seconds: float
+    delivered: int
+    due: int | None
+    """By the load; None without one."""

@@ -1,0 +1,45 @@
+"""A topic on a broker: made where it is not there, and asked how much is in it."""
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from headgate.kafka.address import Address
+from headgate.model.errors import InputError
+
+_PATIENCE = 10.0
+
+
+def make_topic(address: Address, partitions: int, config: dict[str, str] | None = None) -> bool:
+    """Make the topic; False where it was there. `InputError` where no broker answers."""
+    admin = AdminClient({"bootstrap.servers": address.servers, "log_level": 0})
+    try:
+        if address.topic in admin.list_topics(timeout=_PATIENCE).topics:
+            return False
+        made = admin.create_topics([NewTopic(address.topic, partitions, 1, config=config or {})])
+        made[address.topic].result(_PATIENCE)
+    except KafkaException as problem:
+        raise InputError(f"{address}: {_said(problem)}") from None
+    return True
+
+
+def records_in(address: Address) -> int:
+    """How many records the topic has."""
+    consumer = Consumer({"bootstrap.servers": address.servers, "group.id": "headgate", "log_level": 0})
+    try:
+        known = consumer.list_topics(address.topic, timeout=_PATIENCE).topics[address.topic]
+        ends = [
+            consumer.get_watermark_offsets(TopicPartition(address.topic, partition), timeout=_PATIENCE)
+            for partition in known.partitions
+        ]
+    except KafkaException as problem:
+        raise InputError(f"{address}: {_said(problem)}") from None
+    finally:
+        consumer.close()
+    return sum(last - first for first, last in ends)
+
+
+def _said(problem: KafkaException) -> str:
+    error = problem.args[0]
+    if error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT"):
+        return f"no broker answers within {_PATIENCE:.0f} s; is it running there?"
+    return str(error.str())
