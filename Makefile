@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-nexmark verify-kills verify-state verify-workloads
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-nexmark verify-kills verify-state verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -68,6 +68,12 @@ bench-generator: $(READY) ## events a second of the source `nexmark`, beside a s
 
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark
+
+kafka: $(READY) ## a broker on this machine, on port 9092, until Ctrl-C
+	$(BIN)/python -m headgate.kafka
+
+verify-kafka: $(READY) ## a million events through Kafka, the driver killed twice, and every row compared (ten minutes)
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/kafka.py
 
 verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two hours)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10

@@ -5,6 +5,7 @@ whole or not at all: Maven fills another one, which then gets the name.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,9 +29,9 @@ _PROJECT = """\
 _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 
 
-def connector() -> str:
+def connector() -> Sequence[str]:
     """Spark's own connector to Kafka, for the Spark that is installed."""
-    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version()}"
+    return (f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version()}",)
 
 
 def jars(*artifacts: str) -> Sequence[Path]:
@@ -68,7 +69,7 @@ def _fetch(artifacts: Sequence[str], folder: Path) -> None:
         except subprocess.TimeoutExpired:
             raise InputError(f"{names}: Maven did not fetch them within {_PATIENCE:.0f} s; try again") from None
         if done.returncode or not filled.is_dir():
-            errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
-            raise InputError(f"{names}: Maven could not fetch them: {(errors or ['it does not say why'])[0]}")
+            error = re.search(r"\[ERROR\] (.+)", done.stdout)
+            raise InputError(f"{names}: Maven could not fetch them: {error[1] if error else 'it does not say why'}")
         if not folder.is_dir():  # somebody else may have been quicker
             filled.rename(folder)

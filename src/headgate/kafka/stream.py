@@ -1,28 +1,42 @@
-"""The events of a workload as a stream out of Kafka, through Spark's own connector: for the same queries."""
-
-from collections.abc import Mapping
+"""The events of a workload as a stream out of Kafka, for the same queries: by Spark's own connector, or without."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headgate.kafka.address import Address
 from headgate.kafka.jars import connector, jars
+from headgate.kafka.topic_source import KafkaTopicSource
 from headgate.workloads.generated import GeneratedSource
 
 
 def connector_jars() -> str:
     """For `spark.jars`, before the session starts. `InputError` where they cannot be had."""
-    return ",".join(str(jar) for jar in jars(connector()))
+    return ",".join(str(jar) for jar in jars(*connector()))
 
 
-def events_in(
-    spark: SparkSession, source: type[GeneratedSource], at: Address, options: Mapping[str, str] | None = None
+def events_by_connector(
+    spark: SparkSession, source: type[GeneratedSource], at: Address, records_per_batch: int | None = None
 ) -> DataFrame:
-    """What `headgate produce` wrote there, from its beginning, with the columns of the workload's source.
-
-    A record that is none of these events fails the query: none is left out without a word.
-    """
+    """What `headgate produce` wrote there, from its beginning, with the columns of the workload's source."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", at.servers)
-    records = reader.options(subscribe=at.topic, startingOffsets="earliest", **(options or {})).load()
+    reader = reader.option("subscribe", at.topic).option("startingOffsets", "earliest")
+    if records_per_batch is not None:
+        reader = reader.option("maxOffsetsPerTrigger", records_per_batch)
+    return _events(reader.load(), source)
+
+
+def events_by_python(
+    spark: SparkSession, source: type[GeneratedSource], at: Address, records_per_batch: int | None = None
+) -> DataFrame:
+    """The same, read by the source `kafka_topic`."""
+    spark.dataSource.register(KafkaTopicSource)
+    reader = spark.readStream.format("kafka_topic").option("servers", at.servers).option("topic", at.topic)
+    if records_per_batch is not None:
+        reader = reader.option("records_per_batch", records_per_batch)
+    return _events(reader.load(), source)
+
+
+def _events(records: DataFrame, source: type[GeneratedSource]) -> DataFrame:
+    """A record that is none of these events fails the query: none is left out without a word."""
     event = f.from_json(f.col("value").cast("string"), source({}).schema(), {"mode": "FAILFAST"})
     return records.select(event.alias("event")).select("event.*")

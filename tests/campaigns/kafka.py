@@ -1,0 +1,173 @@
+"""NexMark through Kafka, the driver killed in the middle, and every row compared.
+
+Events are written to a real broker by `headgate produce`. A driver of its own reads them, through Spark's connector or
+by the source `kafka_topic`, asks a query and writes its rows to files; it is killed with SIGKILL after some batches,
+started again, killed again, and started to the end. The rows must be those that the query's definition gives on the
+same events at rest (DuckDB).
+
+Files are a sink that can be exact: what a killed batch left there is not in the sink's own log. (Kafka as a sink is
+not: a batch that is done again is written again.)
+
+    make verify-kafka           (or: python tests/campaigns/kafka.py --events 1000000 --queries q1,q5 --kills 2)
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+import nexmark_reference
+from campaigns.kills import command_line, descendants
+from comparable_rows import in_order
+from headgate.kafka.address import address_from_text
+from headgate.kafka.local_broker import LocalBroker
+from headgate.kafka.stream import connector_jars
+from headgate.model.errors import InputError
+from headgate.workloads.event_time import EventTime
+from headgate.workloads.nexmark.events import Settings
+
+PATIENCE = 600.0
+BATCHES = 10
+EVENT_TIME = 40.0
+"""Seconds from the first event to the last. Kafka's partitions bring them out of order: keys are hot for a while, so
+that one partition is a few hundredths of the whole ahead of another, and queries wait for four seconds."""
+
+
+class KafkaError(AssertionError):
+    """Something that must hold does not."""
+
+
+def produce(servers, events, processes=2, partitions=4):
+    """The address of a topic that has so many events."""
+    to = f"kafka://{servers}/nexmark-{events}"
+    command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", to, "--events", str(events)]
+    command += ["--processes", str(processes), "--partitions", str(partitions)]
+    command += ["--option", f"event_rate={events / EVENT_TIME:g}", "--option", "padding=false"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise KafkaError(done.stderr)
+    return to
+
+
+def drive(at, query, events, folder, through):
+    """The driver: the query over all that is in the topic, from where the checkpoint is; then its rows in one file."""
+    from headgate.kafka.stream import events_by_connector, events_by_python
+    from headgate.spark.local_cluster import LocalCluster
+    from headgate.spark.state_store_settings import ROCKSDB
+    from headgate.workloads.nexmark.queries.registry import QUERIES
+    from headgate.workloads.nexmark.source import NexmarkSource
+
+    asked = QUERIES[query]
+    with LocalCluster(slots=2, folder=folder / "cluster") as cluster:
+        conf = {**ROCKSDB, "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
+        if through == "connector":
+            conf["spark.jars"] = connector_jars()
+        spark = cluster.session("kafka", cores=2, conf=conf)
+        events_of = events_by_connector if through == "connector" else events_by_python
+        stream = events_of(spark, NexmarkSource, address_from_text(at), events // BATCHES)
+        writer = asked.of(stream).writeStream.outputMode(asked.mode).trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(folder / "checkpoint")).format("parquet")
+        writer.option("path", str(folder / "rows")).start().awaitTermination()
+        spark.read.parquet(str(folder / "rows")).coalesce(1).write.parquet(str(folder / "all"))
+        spark.stop()
+
+
+class Driver:
+    """`drive` in a process of its own."""
+
+    def __init__(self, at, query, events, folder, through):
+        self.folder = folder
+        command = [sys.executable, __file__, "--drive", at, "--queries", query, "--events", str(events)]
+        command += ["--through", through]
+        self.log = (folder / "driver.log").open("ab")
+        self.process = subprocess.Popen(
+            [*command, "--folder", str(folder)], stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT
+        )
+
+    def kill_after(self, commits):
+        """SIGKILL, as soon as there are so many commits; and wait until all it has started is gone."""
+        deadline = time.monotonic() + PATIENCE
+        while len(list((self.folder / "checkpoint" / "commits").glob("[0-9]*"))) < commits:
+            if self.process.poll() is not None:
+                raise KafkaError(f"the driver ended before it could be killed; see {self.folder / 'driver.log'}")
+            if time.monotonic() > deadline:
+                raise KafkaError(f"{commits} commits did not come within {PATIENCE:.0f} s")
+            time.sleep(0.01)
+        family = {process: command_line(process) for process in descendants(self.process.pid)}
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+        deadline = time.monotonic() + 60
+        while any(words and command_line(process) == words for process, words in family.items()):
+            if time.monotonic() > deadline:
+                raise KafkaError("processes of the killed driver are still running")
+            time.sleep(0.1)
+
+    def to_the_end(self):
+        code = self.process.wait(PATIENCE)
+        self.log.close()
+        if code:
+            raise KafkaError(f"the driver ended with {code}; see {self.folder / 'driver.log'}")
+
+
+def check(at, query, events, folder, kills, through):
+    """Kill the driver so often, let it finish, compare; how many rows there were."""
+    for kill in range(1, kills + 1):
+        Driver(at, query, events, folder, through).kill_after(BATCHES * kill // (kills + 1))
+    Driver(at, query, events, folder, through).to_the_end()
+    with duckdb.connect() as database:
+        database.execute("set TimeZone = 'UTC'")
+        found = in_order(database.execute(f"select * from '{folder}/all/*.parquet'").fetchall())
+    at_rest = nexmark_reference.at_rest(events, Settings(EventTime(events / EVENT_TIME), padding=False))
+    reference = nexmark_reference.REFERENCE[query]
+    true = in_order(reference(at_rest) if callable(reference) else at_rest.execute(reference).fetchall())
+    if not true:
+        raise KafkaError(f"{query}: {events:,} events are too few for a row")
+    if found != true:
+        raise KafkaError(f"{query}: {len(found):,} rows, of {len(true):,} that should be there; they are in {folder}")
+    return len(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--queries", default="q1,q5")
+    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--through", choices=["connector", "python"], action="append", help="default: both")
+    parser.add_argument("--drive", metavar="ADDRESS", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.drive:
+        drive(given.drive, given.queries, given.events, given.folder, given.through[0])
+        return 0
+    place, held = Path(tempfile.mkdtemp(prefix="kafka-")), True
+    with LocalBroker(folder=place / "broker") as broker:
+        at = produce(broker.servers, given.events)
+        print(f"{given.events:,} events in {at}", flush=True)
+        for through in given.through or ("connector", "python"):
+            try:
+                connector_jars() if through == "connector" else None
+            except InputError as problem:
+                print(f"through Spark's connector: SKIPPED, it cannot be had here: {problem}", flush=True)
+                continue
+            for query in given.queries.split(","):
+                folder, began = place / f"{through}-{query}", time.monotonic()
+                folder.mkdir()
+                try:
+                    rows = check(at, query, given.events, folder, given.kills, through)
+                    said = f"{given.kills} kills, {rows:,} rows, all as they should be"
+                except KafkaError as problem:
+                    said, held = f"FAILED: {problem}", False
+                print(f"{query} through {through}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
+    if held:
+        shutil.rmtree(place)
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
