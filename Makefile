@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-nexmark verify-kills verify-state verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark verify-kills verify-state verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -65,6 +65,9 @@ bench-rewrite: $(READY) ## how long cutting state into another number of bins ta
 
 bench-generator: $(READY) ## events a second of the source `nexmark`, beside a source that does nothing and Spark's own
 	$(BIN)/python benchmarks/generator.py
+
+bench-load: $(READY) ## the rate that was asked for and the rate that came, of the producer and of the source (seven minutes)
+	$(BIN)/python benchmarks/load.py
 
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark

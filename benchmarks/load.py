@@ -1,0 +1,147 @@
+"""The rate that was asked for, and the rate that came: of `headgate produce`, and of the source `nexmark` in Spark.
+
+For a constant load, a step and a recorded trace, each for a minute. Of the producer what counts is the time at which
+the broker took each event; of the source, how far each batch reached and when it looked at the clock. Over any ten
+seconds the events that came are compared with those that were due: the worst of these is the figure.
+
+    make bench-load                     (or: python benchmarks/load.py --seconds 60 --only source)
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from confluent_kafka import Consumer, TopicPartition
+
+from headgate.kafka.address import Address
+from headgate.kafka.local_broker import LocalBroker
+from headgate.kafka.topic import make_topic
+from headgate.spark.local_cluster import LocalCluster
+from headgate.workloads.load import Load, load_from_text
+from headgate.workloads.nexmark.source import NexmarkSource
+
+WINDOW = 10.0
+STEP = 0.1
+MOST = 0.01
+PROCESSES = 2
+TRACE = "second,rate\n0,2000\n10,5000\n20,3500\n30,3500\n40,6000\n50,1500\n60,2500\n90,2500\n"
+SETTLED = 2.0
+"""Seconds after the beginning that do not count: the first batch finds nothing due."""
+
+
+class Came(NamedTuple):
+    """How many events had come by which moments since the beginning of the load."""
+
+    seconds: npt.NDArray[np.float64]
+    events: npt.NDArray[np.float64]
+
+
+def loads(folder: Path) -> dict[str, str]:
+    """What is asked for."""
+    trace = folder / "trace.csv"
+    trace.write_text(TRACE)
+    return {"constant": "constant(4k)", "step": "step(2k -> 6k @ 25s)", "trace": f"trace({trace})"}
+
+
+def produced(broker: LocalBroker, name: str, load: str, lasting: float) -> Came:
+    """Written by `headgate produce`; by the broker's clock."""
+    at = Address(broker.servers, name)
+    make_topic(at, 4, {"message.timestamp.type": "LogAppendTime"})
+    command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", str(at), "--load", load]
+    subprocess.run([*command, "--for", f"{lasting:g}s", "--processes", str(PROCESSES)], check=True, capture_output=True)
+    taken = np.sort(np.array(_timestamps(at), dtype=np.float64)) / 1000
+    asked = load_from_text(load)
+    # The first event is due when the load has come to one; from there the load's own clock is known.
+    first = next(moment for moment in np.arange(0.0, lasting, 1e-4) if asked.records(moment) >= 1)
+    moments = np.arange(0.0, lasting, STEP)
+    return Came(moments, np.searchsorted(taken - taken[0] + first, moments, side="right").astype(np.float64))
+
+
+def _timestamps(at: Address) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": at.servers, "group.id": "bench", "auto.offset.reset": "earliest"})
+    try:
+        partitions = consumer.list_topics(at.topic, timeout=10).topics[at.topic].partitions
+        ends = [consumer.get_watermark_offsets(TopicPartition(at.topic, one), timeout=10)[1] for one in partitions]
+        consumer.assign([TopicPartition(at.topic, one, 0) for one in partitions])
+        found: list[int] = []
+        while len(found) < sum(ends):
+            found += [record.timestamp()[1] for record in consumer.consume(10_000, timeout=5.0)]
+        return found
+    finally:
+        consumer.close()
+
+
+def handed_to_spark(cluster: LocalCluster, name: str, load: str, lasting: float) -> Came:
+    """Read by a query that does nothing; by what its progress says of each batch."""
+    spark = cluster.session("load", cores=2)
+    spark.dataSource.register(NexmarkSource)
+    stream = spark.readStream.format("nexmark").option("load", load).load()
+    with tempfile.TemporaryDirectory() as checkpoint:
+        writer = stream.writeStream.format("noop").queryName(name).option("checkpointLocation", checkpoint)
+        query = writer.trigger(processingTime="1 second").start()
+        time.sleep(lasting + SETTLED)
+        query.stop()
+        batches = [json.loads(one.json) for one in query.recentProgress]
+    seconds, events = [], []
+    for batch in batches:
+        reached = batch["sources"][0]["endOffset"]
+        reached = json.loads(reached) if isinstance(reached, str) else reached
+        # The source looks at the clock after the trigger has fired and the last batch was noted.
+        looked = np.datetime64(batch["timestamp"].removesuffix("Z"), "ms").astype(np.int64) / 1000
+        seconds.append(looked + batch["durationMs"].get("latestOffset", 0) / 1000 - reached["began"])
+        events.append(reached["number"])
+    return Came(np.array(seconds), np.array(events, dtype=np.float64))
+
+
+def worst(came: Came, load: Load, lasting: float) -> float:
+    """How far off the events of ten seconds were, at the worst, as a part of those that were due."""
+    off = []
+    for first, begin in enumerate(came.seconds):
+        last = int(np.searchsorted(came.seconds, begin + WINDOW - 1e-6))
+        if begin >= SETTLED and last < len(came.seconds) and came.seconds[last] <= lasting:
+            due = load.records(came.seconds[last]) - load.records(begin)
+            off.append(abs(came.events[last] - came.events[first] - due) / due)
+    return max(off)
+
+
+def report(kind: str, measure: Callable[[str, str, float], Came], asked: dict[str, str], lasting: float) -> bool:
+    """All loads, one after the other."""
+    met = True
+    for name, load in asked.items():
+        came = measure(name, load, lasting)
+        off = worst(came, load_from_text(load), lasting)
+        met &= off <= MOST
+        verdict = "met" if off <= MOST else "MISSED"
+        print(f"{kind:9}  {name:9}  {came.events[-1]:9,.0f} events  {off:7.2%}  at most 1 %: {verdict}", flush=True)
+    return met
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Both."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only", choices=["producer", "source"])
+    given = parser.parse_args(words)
+    met = True
+    print("who        load       came               worst ten seconds")
+    with tempfile.TemporaryDirectory() as folder:
+        asked = loads(Path(folder))
+        if given.only != "source":
+            with LocalBroker(folder=f"{folder}/broker") as broker:
+                met &= report("producer", lambda *one: produced(broker, *one), asked, given.seconds)
+        if given.only != "producer":
+            with LocalCluster(slots=2, folder=f"{folder}/cluster") as cluster:
+                met &= report("source", lambda *one: handed_to_spark(cluster, *one), asked, given.seconds)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
