@@ -8,11 +8,16 @@ import pytest
 from headgate.workloads.ads.events import Settings as AdsSettings
 from headgate.workloads.ads.events import campaigns_of_ads
 from headgate.workloads.ads.events import events as ads
+from headgate.workloads.ads.source import AdsSource
 from headgate.workloads.cars.events import Settings as CarsSettings
 from headgate.workloads.cars.events import events as cars
+from headgate.workloads.cars.source import CarsSource
 from headgate.workloads.event_time import BASE, EventTime
+from headgate.workloads.generated import SourceOptions
+from headgate.workloads.nexmark.source import NexmarkSource
 from headgate.workloads.psm.events import Settings as PsmSettings
 from headgate.workloads.psm.events import events as psm
+from headgate.workloads.psm.source import PsmSource
 
 ROWS = 60_000
 
@@ -31,6 +36,22 @@ def test_events_are_the_same_in_any_cut(events, settings):
     cut = [events(numbers(first, last), settings) for first, last in ((0, 1), (1, 333), (333, 1000))]
     assert pa.Table.from_batches(cut).combine_chunks().equals(pa.Table.from_batches([whole]))
     assert events(numbers(500, 600), settings).equals(whole.slice(500, 100))
+
+
+@pytest.mark.parametrize("source", [AdsSource, CarsSource, NexmarkSource, PsmSource], ids=lambda one: one.name())
+def test_every_source_puts_the_part_of_its_events_out_of_order_that_it_is_asked_to(source):
+    def moments(**given):
+        options = SourceOptions(source.name(), given, source.known)
+        made = source({}).rows(options)(numbers(0, ROWS))
+        column = next(name for name in made.schema.names if pa.types.is_timestamp(made.schema.field(name).type))
+        return made[column].cast(pa.int64()).to_numpy()
+
+    on_time, late = moments(event_rate="1000"), moments(event_rate="1000", out_of_order="0.2", delay="3")
+    assert (np.diff(on_time) >= 0).all()
+    earlier = (on_time - late) / 1e6
+    assert np.mean(earlier > 0) == pytest.approx(0.2, abs=0.01)
+    assert 2.9 < earlier.max() <= 3
+    assert earlier.min() == 0
 
 
 def test_of_price_search_half_are_searches_and_a_quarter_clicks_with_a_price_and_a_shop():

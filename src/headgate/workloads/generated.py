@@ -9,6 +9,12 @@ Options of every source:
 * `rows`: it ends after so many (default: never);
 * `rows_per_batch`: no more than so many in a batch (default: no limit with a load, 200,000 without);
 * `partitions`: tasks that read a batch (default: 2).
+
+Those whose events have a time of their own (`event_time`) also take:
+
+* `event_rate`: events for each second of event time (default: 10,000);
+* `out_of_order`: the part of events whose time is earlier than that of some before them (default: 0);
+* `delay`: by how many seconds, at most (default: 1).
 """
 
 import math
@@ -30,6 +36,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from headgate.model.errors import InputError, did_you_mean
+from headgate.workloads.event_time import EventTime
 from headgate.workloads.load import Load, load_from_text
 
 Rows: TypeAlias = Callable[[npt.NDArray[np.uint64]], pa.RecordBatch]
@@ -38,6 +45,8 @@ Offset: TypeAlias = dict[str, Any]
 _ROWS_AT_A_TIME = 10_000
 _WITHOUT_LOAD = 200_000
 _COMMON = ("load", "rows", "rows_per_batch", "partitions")
+EVENT_TIME = ("event_rate", "out_of_order", "delay")
+"""Options of sources whose events have a time of their own."""
 
 
 class SourceOptions:
@@ -79,6 +88,15 @@ class SourceOptions:
         if text not in ("true", "false"):
             raise InputError(f'{self._source}: option {name} is "{text}"; give true or false')
         return text == "true"
+
+
+def event_time(options: SourceOptions) -> EventTime:
+    """The clock that the options say."""
+    return EventTime(
+        rate=options.number("event_rate", EventTime().rate, least=1e-3),
+        out_of_order=options.number("out_of_order", 0.0, most=1.0),
+        delay=options.number("delay", EventTime().delay),
+    )
 
 
 class GeneratedSource(DataSource):

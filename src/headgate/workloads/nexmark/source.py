@@ -6,17 +6,15 @@
 Columns: `number`, `event_type` (0 a person, 1 an auction, 2 a bid), `person`, `auction` and `bid`, of which one is
 there, and `dateTime`, the event's time. `persons`, `auctions` and `bids` take a stream of one kind out of it.
 
-Options beyond those of every generated source (`generated.py`): `event_rate` (10,000 events for each second of event
-time), `hot_auctions` (0.5 of bids), `hot_bidders` (0.75 of bids), `hot_sellers` (0.75 of auctions), `out_of_order` (0
-of events) by up to `delay` (1 s), `padding` (true: rows as large as NexMark's).
+Options beyond those of every generated source with event time (`generated.py`): `hot_auctions` (0.5 of bids),
+`hot_bidders` (0.75 of bids), `hot_sellers` (0.75 of auctions), `padding` (true: rows as large as NexMark's).
 """
 
 from functools import partial
 
 from pyspark.sql import DataFrame
 
-from headgate.workloads.event_time import EventTime
-from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
+from headgate.workloads.generated import EVENT_TIME, GeneratedSource, Rows, SourceOptions, event_time
 from headgate.workloads.nexmark.events import SCHEMA, Settings, events
 from headgate.workloads.nexmark.numbering import AUCTION, BID, PERSON
 from headgate.workloads.nexmark.shares import HotShares
@@ -25,7 +23,7 @@ from headgate.workloads.nexmark.shares import HotShares
 class NexmarkSource(GeneratedSource):
     """Register it with `spark.dataSource.register(NexmarkSource)`."""
 
-    known = ("event_rate", "hot_auctions", "hot_bidders", "hot_sellers", "out_of_order", "delay", "padding")
+    known = (*EVENT_TIME, "hot_auctions", "hot_bidders", "hot_sellers", "padding")
     key = ("bid.auction", "auction.id", "person.id")
 
     @classmethod
@@ -42,11 +40,7 @@ class NexmarkSource(GeneratedSource):
 def settings_of(options: SourceOptions) -> Settings:
     """What the options say."""
     return Settings(
-        EventTime(
-            rate=options.number("event_rate", EventTime().rate, least=1e-3),
-            out_of_order=options.number("out_of_order", 0.0, most=1.0),
-            delay=options.number("delay", 1.0),
-        ),
+        event_time(options),
         HotShares(
             options.number("hot_auctions", HotShares().auction, most=1.0),
             options.number("hot_bidders", HotShares().bidder, most=1.0),

@@ -3,23 +3,22 @@
     spark.dataSource.register(PsmSource)
     spark.readStream.format("psm").option("load", "ramp(1k -> 4k over 10m)").load()
 
-Options beyond those of every generated source (`generated.py`): `event_rate` (10,000 events for each second of event
-time), `products` (1,000), `categories` (20), `owners` (100 shops).
+Options beyond those of every generated source with event time (`generated.py`): `products` (1,000), `categories` (20),
+`owners` (100 shops).
 """
 
 from functools import partial
 
 from pyspark.sql import DataFrame
 
-from headgate.workloads.event_time import EventTime
-from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
+from headgate.workloads.generated import EVENT_TIME, GeneratedSource, Rows, SourceOptions, event_time
 from headgate.workloads.psm.events import CLICK, SCHEMA, Settings, events
 
 
 class PsmSource(GeneratedSource):
     """Register it with `spark.dataSource.register(PsmSource)`."""
 
-    known = ("event_rate", "products", "categories", "owners")
+    known = (*EVENT_TIME, "products", "categories", "owners")
     key = ("product",)
 
     @classmethod
@@ -32,7 +31,7 @@ class PsmSource(GeneratedSource):
     def rows(self, options: SourceOptions) -> Rows:
         given, default = options, Settings()
         settings = Settings(
-            EventTime(given.number("event_rate", default.time.rate, least=1e-3)),
+            event_time(given),
             given.count("products", default.products, least=1),
             given.count("categories", default.categories, least=1),
             given.count("owners", default.owners, least=1),
