@@ -3,6 +3,8 @@
 Whatever a source emits is drawn with these, so that a row is known from its number alone, on any machine.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,16 +23,28 @@ def mixed(numbers: Numbers, salt: int) -> Numbers:
     >>> np.intersect1d(mixed(some, salt=1), mixed(some, salt=2)).size
     0
     """
-    begin = int(_finished(np.array([(salt + 1) * _ODD & _MASK], dtype=np.uint64))[0])
-    with np.errstate(over="ignore"):
-        return _finished(numbers * np.uint64(_ODD) + np.uint64(begin))
+    sequence = numbers * np.uint64(_ODD)  # arrays go round at 64 bits, without a word
+    sequence += _beginning(salt)
+    return _finished(sequence)
+
+
+@lru_cache(maxsize=1024)
+def _beginning(salt: int) -> np.uint64:
+    begins: np.uint64 = _finished(np.array([(salt + 1) * _ODD & _MASK], dtype=np.uint64))[0]
+    return begins
 
 
 def _finished(z: Numbers) -> Numbers:
-    with np.errstate(over="ignore"):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+    """Scrambled in place: what is drawn is most of the work of a source, and half of that would be making room."""
+    high = z >> np.uint64(30)
+    z ^= high
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    np.right_shift(z, np.uint64(27), out=high)
+    z ^= high
+    z *= np.uint64(0x94D049BB133111EB)
+    np.right_shift(z, np.uint64(31), out=high)
+    z ^= high
+    return z
 
 
 def unit_interval(numbers: Numbers, salt: int) -> npt.NDArray[np.float64]:
