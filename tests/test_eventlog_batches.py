@@ -9,7 +9,7 @@ from msgspec import Raw
 from eventlogs import VERSIONS
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
-from headgate.formats.eventlog.gaps import BatchesIncomplete, FiguresImplausible
+from headgate.formats.eventlog.gaps import BatchesIncomplete, FiguresImplausible, TasksImplausible
 from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageCompleted, StagePlan, StageRun
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
@@ -105,6 +105,17 @@ def test_of_a_speculative_copy_and_its_original_the_one_that_came_first_counts()
     for events, executor in (([fast, killed], "2"), ([slow, fast], "1"), ([killed, fast], "2")):
         (batch,) = read_batches([job(0, (0, [])), *events, report()])
         assert (batch.tasks.executor, batch.tasks.records_in.tolist(), batch.attempts_lost) == ((executor,), [10], 1)
+
+
+def test_an_attempt_that_says_what_cannot_be_true_does_not_stand_in_the_way_of_the_one_that_ran_again():
+    wrong, right = task(0, records=10, run=-500), task(0, records=10, run=100)
+    for events in ([wrong, right], [right, wrong], [wrong, wrong, right]):
+        batches = read_batches([job(0, (0, [])), *events, report()])
+        (batch,) = batches
+        assert (batch.tasks.running.tolist(), batch.tasks.records_in.tolist()) == ([100], [10])
+    batches = read_batches([job(0, (0, [])), wrong, report()])
+    assert list(batches) == []
+    assert TasksImplausible(1) in batches.gaps
 
 
 def test_after_a_failed_fetch_the_partitions_that_ran_again_are_counted_once():

@@ -273,8 +273,25 @@ def test_a_stage_is_read_whole_wherever_its_fields_stand(fields):
     assert decode(line, 0, len(line)) == msgspec.json.decode(line, type=StageCompleted)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"RDD Info":[{"a":1}],"Number of Tasks":8,"X":[{}],"Parent IDs":[3]',
+        '"Number of Tasks":8,"RDD Info":[],"Parent IDs":[3]',
+        '"Parent IDs":[3],"Number of Tasks":8,"RDD Info":[{"a":1}]',
+        '"Number of Tasks":8,"RDD Info":[{"a":1}],"Parent IDs":[3]',
+    ],
+    ids=["tasks-behind-rdds", "empty", "parents-first", "as-spark-does"],
+)
+def test_the_stages_of_a_job_are_read_whole_wherever_their_fields_stand(fields):
+    usual = '{"Stage ID":8,"Number of Tasks":2,"RDD Info":[{"a":1}],"Parent IDs":[7]}'
+    line = f'{{"Job ID":1,"Stage Infos":[{{"Stage ID":7,{fields}}},{usual}],"Stage IDs":[7,8]}}'.encode()
+    decode = decoders({JobStart})[EVENT_NAMES[JobStart].encode()]
+    assert decode(line, 0, len(line)) == msgspec.json.decode(line, type=JobStart)
+
+
 @every_version
-@pytest.mark.parametrize("kind", [TaskEnd, StageCompleted, SQLExecutionStart], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [JobStart, TaskEnd, StageCompleted, SQLExecutionStart], ids=lambda kind: kind.__name__)
 def test_what_is_cut_out_before_decoding_makes_no_difference(version, kind):
     decode, whole = decoders({kind})[EVENT_NAMES[kind].encode()], msgspec.json.Decoder(kind)
     compact = {"separators": (",", ":"), "ensure_ascii": False}

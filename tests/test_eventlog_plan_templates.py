@@ -125,6 +125,13 @@ def test_only_the_last_few_plans_are_remembered_and_no_long_one(cuts):
     assert [cut(long), cut(long)] == [True, True]
 
 
+def test_a_text_that_is_none_where_nobody_reads_it_does_no_harm():
+    broken = named("key").replace(b'{"nodeName"', b'{"metadata":{"simpleString":"\xff"},"nodeName"', 1)
+    templates = PlanTemplates(most=1)
+    for text in (broken, named("key"), broken):
+        assert templates.cut(Raw(text)).parts == the_long_way(text)
+
+
 NUMBERS = st.integers(0, 120)
 COLUMNS = st.builds("{}#{}{}".format, st.sampled_from(["word", "key1", "t#2", "n_10", '"q"', "é"]), NUMBERS,
                     st.sampled_from(["", "L", "-T2000ms"]))  # fmt: skip

@@ -12,6 +12,8 @@ not: a batch that is done again is written again.)
 """
 
 import argparse
+import os
+import random
 import shutil
 import subprocess
 import sys
@@ -86,22 +88,47 @@ class Driver:
         command += ["--through", through]
         self.log = (folder / "driver.log").open("ab")
         self.process = subprocess.Popen(
-            [*command, "--folder", str(folder)], stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT
+            [*command, "--folder", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
         )
 
-    def kill_after(self, commits):
-        """SIGKILL, as soon as there are so many commits; and wait until all it has started is gone."""
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Nothing is left running, whatever happened."""
+        if self.process.poll() is None:
+            self.kill()
+        self.log.close()
+
+    def commits(self):
+        """When the batches that are done were."""
+        logs = (self.folder / "checkpoint" / "commits").glob("[0-9]*")
+        return sorted(log.stat().st_mtime for log in logs)
+
+    def kill_after(self, commits, chance):
+        """SIGKILL somewhere in the batch that follows so many commits."""
         deadline = time.monotonic() + PATIENCE
-        while len(list((self.folder / "checkpoint" / "commits").glob("[0-9]*"))) < commits:
+        while len(done := self.commits()) < commits:
             if self.process.poll() is not None:
                 raise KafkaError(f"the driver ended before it could be killed; see {self.folder / 'driver.log'}")
             if time.monotonic() > deadline:
                 raise KafkaError(f"{commits} commits did not come within {PATIENCE:.0f} s")
             time.sleep(0.01)
+        lasted = done[-1] - done[-2] if len(done) > 1 else 1.0
+        time.sleep(lasted * chance.random())
+        if self.process.poll() is not None:
+            raise KafkaError("the driver was done before it could be killed; take more events")
+        self.kill()
+
+    def kill(self):
+        """And wait until all it has started is gone."""
         family = {process: command_line(process) for process in descendants(self.process.pid)}
         self.process.kill()
         self.process.wait()
-        self.log.close()
         deadline = time.monotonic() + 60
         while any(words and command_line(process) == words for process, words in family.items()):
             if time.monotonic() > deadline:
@@ -109,17 +136,22 @@ class Driver:
             time.sleep(0.1)
 
     def to_the_end(self):
-        code = self.process.wait(PATIENCE)
-        self.log.close()
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise KafkaError(f"the driver was not done after {PATIENCE:.0f} s") from None
         if code:
             raise KafkaError(f"the driver ended with {code}; see {self.folder / 'driver.log'}")
 
 
 def check(at, query, events, folder, kills, through):
     """Kill the driver so often, let it finish, compare; how many rows there were."""
+    chance = random.Random(f"{query} {through}")  # the same moments each time, as far as batches take as long
     for kill in range(1, kills + 1):
-        Driver(at, query, events, folder, through).kill_after(BATCHES * kill // (kills + 1))
-    Driver(at, query, events, folder, through).to_the_end()
+        with Driver(at, query, events, folder, through) as driver:
+            driver.kill_after(BATCHES * kill // (kills + 1), chance)
+    with Driver(at, query, events, folder, through) as driver:
+        driver.to_the_end()
     with duckdb.connect() as database:
         database.execute("set TimeZone = 'UTC'")
         found = in_order(database.execute(f"select * from '{folder}/all/*.parquet'").fetchall())
@@ -145,7 +177,7 @@ def main():
     if given.drive:
         drive(given.drive, given.queries, given.events, given.folder, given.through[0])
         return 0
-    place, held = Path(tempfile.mkdtemp(prefix="kafka-")), True
+    place, held, checked = Path(tempfile.mkdtemp(prefix="kafka-")), True, 0
     with LocalBroker(folder=place / "broker") as broker:
         at = produce(broker.servers, given.events)
         print(f"{given.events:,} events in {at}", flush=True)
@@ -158,6 +190,7 @@ def main():
             for query in given.queries.split(","):
                 folder, began = place / f"{through}-{query}", time.monotonic()
                 folder.mkdir()
+                checked += 1
                 try:
                     rows = check(at, query, given.events, folder, given.kills, through)
                     said = f"{given.kills} kills, {rows:,} rows, all as they should be"
@@ -166,7 +199,7 @@ def main():
                 print(f"{query} through {through}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
     if held:
         shutil.rmtree(place)
-    return 0 if held else 1
+    return 0 if held and checked else 1
 
 
 if __name__ == "__main__":

@@ -10,11 +10,14 @@ import time
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from campaigns.kafka import check, produce
-from headgate.kafka.address import address_from_text
+from headgate.kafka.address import Address, address_from_text
 from headgate.kafka.jars import KAFKA, jars
 from headgate.kafka.local_broker import LocalBroker
+from headgate.kafka.topic import make_topic
+from headgate.kafka.topic_source import TopicReader
 from headgate.model.errors import InputError
 
 
@@ -29,7 +32,7 @@ def broker(tmp_path_factory):
 
 
 def records(address, count):
-    """So many records of a topic: partition, key, value and when they were written."""
+    """So many records of a topic: partition, key and value."""
     at = address_from_text(address)
     consumer = Consumer({"bootstrap.servers": at.servers, "group.id": "test", "auto.offset.reset": "earliest"})
     try:
@@ -61,6 +64,18 @@ def test_several_processes_write_each_event_once_and_what_belongs_together_to_on
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "has 4,000 records; name another topic, or give --append to add to them" in again.stderr
+
+
+def test_a_topic_that_is_not_there_or_was_made_anew_is_an_error_and_not_an_empty_stream(broker):
+    with pytest.raises(InputError, match="nothing: there is no such topic"):
+        TopicReader(broker.servers, "nothing", None).initialOffset()
+    make_topic(Address(broker.servers, "anew"), 2)
+    reader = TopicReader(broker.servers, "anew", None)
+    assert reader.initialOffset() == reader.latestOffset({"0": 0, "1": 0}, ReadAllAvailable()) == {"0": 0, "1": 0}
+    with pytest.raises(InputError, match="partition 1 was read up to record 9 and ends at 0; was the topic made anew"):
+        reader.latestOffset({"0": 0, "1": 9}, ReadAllAvailable())
+    with pytest.raises(InputError, match="partition 2 was read up to record 9 and is gone"):
+        reader.latestOffset({"0": 0, "1": 0, "2": 9}, ReadAllAvailable())
 
 
 def test_a_query_over_kafka_is_exact_though_its_driver_is_killed(broker, tmp_path):

@@ -98,7 +98,8 @@ def _telling() -> Callable[[Progress], None]:
 
 
 def _stopping() -> Callable[[], bool]:
-    """Whether Ctrl-C was pressed."""
-    pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    return lambda: bool(pressed)
+    """Whether Ctrl-C was pressed, or somebody asked it to end."""
+    asked: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda one, _: asked.append(one))
+    return lambda: bool(asked)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Raw
 from msgspec.structs import astuple
 
 from headgate.formats.eventlog.plans import Fragment
@@ -29,6 +30,7 @@ MOST_BELIEVED = 2**53 - 1
 _HIGHEST_BYTE, _NEXT_BYTE = b"\0", bytes(range(32))
 """Those of a figure that is believed, when it has eight."""
 _EIGHT_BYTES = np.dtype("<i8")
+_SHORT = 1024
 
 
 class TaskRow(msgspec.Struct, frozen=True, gc=False):
@@ -197,7 +199,6 @@ def _emitted(progress: Progress) -> int | None:
     return rows if rows is not None and rows >= 0 else None
 
 
-@lru_cache(maxsize=64)
 def milliseconds(timestamp: str) -> int:
     """Of a timestamp as queries write it; 0 for what is none.
 
@@ -263,15 +264,14 @@ def _source(source: Source) -> SourceRead:
     rate = source.input_rows_per_second
     return SourceRead(
         _description(source.description or ""),
-        _offset(bytes(source.start_offset)),
-        _offset(bytes(source.end_offset)),
-        _offset(bytes(source.latest_offset)),
+        _offset_of(source.start_offset),
+        _offset_of(source.end_offset),
+        _offset_of(source.latest_offset),
         source.num_input_rows,
         float("nan") if rate is None else rate,
     )
 
 
-@lru_cache(maxsize=64)
 def _description(text: str) -> str:
     """What a source calls itself; without the place in memory that Java adds where it has no name.
 
@@ -284,8 +284,16 @@ def _description(text: str) -> str:
     return nameless[1] if nameless else text
 
 
-# A batch begins where the one before ended.
+def _offset_of(offset: Raw) -> str:
+    """Remembered, because a batch begins where the one before ended; not a long one, which would be kept for good."""
+    return _short_offset(bytes(offset)) if len(offset) < _SHORT else _offset(bytes(offset))
+
+
 @lru_cache(maxsize=64)
+def _short_offset(offset: bytes) -> str:
+    return _offset(offset)
+
+
 def _offset(offset: bytes) -> str:
     r"""An offset as text. Logs hold it as a JSON string, the API as JSON: both come to the same text here.
 

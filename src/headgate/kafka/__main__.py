@@ -22,7 +22,9 @@ def main() -> int:
     try:
         with LocalBroker(port=int(port)) as broker:
             print(f"Kafka is at {broker.servers}, its log in {broker.folder}; Ctrl-C ends it", flush=True)  # noqa: T201
-            over.wait()
+            while not over.wait(1.0):
+                if not broker.is_running():
+                    raise InputError(f"the broker has ended by itself; its log is in {broker.folder}")
     except InputError as problem:
         print(f"headgate: {problem}", file=sys.stderr)  # noqa: T201
         return 2

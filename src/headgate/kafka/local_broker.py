@@ -94,6 +94,10 @@ class LocalBroker:
             self._process.wait()
             self._process = None
 
+    def is_running(self) -> bool:
+        """Whether it is there still."""
+        return self._process is not None and self._process.poll() is None
+
     def __enter__(self) -> Self:
         return self.start()
 

@@ -3,14 +3,17 @@
 Event n is due when the load has come to more than n records, whoever writes it: the processes take turns by stripes of
 numbers, and each writes all of its own that are due. So the rate is that of the load however many there are, and an
 event is written once: by an idempotent producer, which a retry does not make write it twice.
+
+The processes share one clock, which is never set back, and end with whoever started them, however that ends.
 """
 
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing.sharedctypes import Synchronized, SynchronizedArray
-from multiprocessing.synchronize import Barrier, Event
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import Array, c_byte, c_double, c_longlong
+from multiprocessing.context import SpawnProcess
+from multiprocessing.synchronize import Event
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from confluent_kafka import KafkaException, Producer
 
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.model.errors import InputError, in_brief
-from headgate.workloads.generated import Rows, SourceOptions
+from headgate.workloads.generated import COMMON_OPTIONS, Rows, SourceOptions
 from headgate.workloads.json_rows import json_rows
 from headgate.workloads.load import load_from_text
 from headgate.workloads.registry import WORKLOADS
@@ -30,9 +33,10 @@ _STRIPE = 100
 _AT_A_TIME = 5_000
 _LOOK = 0.01
 """Seconds between looks at the clock, where nothing is due."""
-_READY = 60.0
+_READY = 120.0
 _EVERY = 1.0
-_FLUSH = 60.0
+_STUCK = 60.0
+"""Seconds in which the broker takes nothing of what waits for it."""
 _DEFAULTS = {
     "enable.idempotence": True,
     "linger.ms": 5,
@@ -44,84 +48,108 @@ _DEFAULTS = {
 
 
 class _Shared:
-    """What the processes have in common; made of shared memory, so that it can be handed to each."""
+    """What the processes have in common, in shared memory. Without locks: each place has one writer."""
 
     def __init__(self, processes: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self.delivered: SynchronizedArray[int] = context.Array("q", processes)
-        self.began: Synchronized[float] = context.Value("d", 0.0)
-        self.ready: Barrier = context.Barrier(processes + 1)
+        self.ready: Array[c_byte] = context.RawArray(c_byte, processes)
+        self.delivered: Array[c_longlong] = context.RawArray(c_longlong, processes)
+        self.began: c_double = context.RawValue(c_double)
+        self.go: Event = context.Event()
         self.stop: Event = context.Event()
         self.problems: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
 
 
 def produce(plan: ProducePlan, told: Callable[[Progress], object], stopped: Callable[[], bool]) -> Progress:
-    """Write it all; `told` hears every second how far it is. `InputError` where something could not be written."""
+    """Write it all; `told` hears every second how far it is. `InputError` where something could not be written.
+
+    Once `stopped()`, what is under way is finished and the rest left.
+    """
     rows_of(plan)  # says what is wrong with the options before anything starts
     shared = _Shared(plan.processes)
-    context = multiprocessing.get_context("spawn")
-    processes = [
-        context.Process(target=_write_part, args=(plan, part, shared), daemon=True) for part in range(plan.processes)
-    ]
-    for process in processes:
-        process.start()
+    processes = _started(plan, shared)
     try:
-        _begin_together(shared)
-        last = time.time()
+        _begin_together(plan, shared, processes, stopped)
+        last = time.monotonic()
         while any(process.is_alive() for process in processes):
             time.sleep(_LOOK)
-            if stopped():
+            if stopped() or _failed(shared, processes):
                 shared.stop.set()
-            if time.time() - last >= _EVERY:
+            if time.monotonic() - last >= _EVERY:
                 last += _EVERY
                 told(_progress(plan, shared))
     finally:
         shared.stop.set()
+        shared.go.set()
         for process in processes:
-            process.join(_FLUSH)
+            process.join()
     if not shared.problems.empty():
         raise InputError(f"{plan.to}: {shared.problems.get()}")
-    if any(process.exitcode for process in processes):
-        raise InputError(f"{plan.to}: a process that wrote ended with {[one.exitcode for one in processes]}")
+    if _failed(shared, processes):
+        raise InputError(f"{plan.to}: of the processes that wrote, one ended with {_failed(shared, processes)}")
     return _progress(plan, shared)
 
 
-def _begin_together(shared: _Shared) -> None:
-    """The load begins when all are ready."""
+def _started(plan: ProducePlan, shared: _Shared) -> list[SpawnProcess]:
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_write_part, args=(plan, part, shared), daemon=True) for part in range(plan.processes)
+    ]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which they inherit: Ctrl-C is for us, and they are told
     try:
-        shared.ready.wait(_READY)
-        shared.began.value = time.time()
-        shared.ready.wait(_READY)
-    except BaseException:
-        shared.ready.abort()
-        if not shared.problems.empty():
-            raise InputError(shared.problems.get()) from None
-        raise
+        for process in processes:
+            process.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return processes
+
+
+def _begin_together(
+    plan: ProducePlan, shared: _Shared, processes: Sequence[SpawnProcess], stopped: Callable[[], bool]
+) -> None:
+    """The load begins when all are ready."""
+    deadline = time.monotonic() + _READY
+    while not all(shared.ready) and not _failed(shared, processes) and not stopped():
+        if time.monotonic() > deadline:
+            raise InputError(f"{plan.to}: {plan.processes} processes were not ready within {_READY:.0f} s; take fewer")
+        time.sleep(_LOOK)
+    shared.began.value = time.monotonic()
+    shared.go.set()
+
+
+def _failed(shared: _Shared, processes: Sequence[SpawnProcess]) -> int:
+    """Not 0 if one of them has failed."""
+    code = next((process.exitcode for process in processes if process.exitcode), 0) or 0
+    return code or int(not shared.problems.empty())
 
 
 def _progress(plan: ProducePlan, shared: _Shared) -> Progress:
-    seconds = time.time() - shared.began.value
+    seconds = time.monotonic() - shared.began.value
     due = None if plan.load is None else int(load_from_text(plan.load).records(seconds))
     if due is not None and plan.events is not None:
         due = min(due, plan.events)
-    return Progress(seconds, sum(shared.delivered[:]), due)
+    return Progress(seconds, sum(shared.delivered), due)
 
 
 def rows_of(plan: ProducePlan) -> Rows:
     """What makes its rows. `InputError` for options that are none."""
     source = WORKLOADS[plan.workload].source
+    for name in plan.options:
+        if name in COMMON_OPTIONS:
+            raise InputError(f"option {name} is for reading from the source; here there are --load, --events and --for")
     return source(dict(plan.options)).rows(SourceOptions(source.name(), plan.options, source.known))
 
 
 def _write_part(plan: ProducePlan, part: int, shared: _Shared) -> None:
     """One process: connect, wait for the others, write."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us: we are told
     try:
         writer = _Writer(plan, part, shared)
-        shared.ready.wait(_READY)
-        shared.ready.wait(_READY)
+        shared.ready[part] = 1
+        while not shared.go.wait(_EVERY):
+            if writer.is_over():
+                return
         writer.write_all()
-    except (InputError, KafkaException, BufferError) as problem:
+    except (InputError, KafkaException) as problem:
         shared.problems.put(in_brief(problem))
 
 
@@ -132,36 +160,43 @@ class _Writer:
         self._key = WORKLOADS[plan.workload].source.key
         self._load = None if plan.load is None else load_from_text(plan.load)
         self._producer = Producer({**_DEFAULTS, "bootstrap.servers": plan.to.servers, "on_delivery": self._delivered})
-        self._failed: list[str] = []
+        self._refused: list[str] = []
         self._written = 0
 
     def _delivered(self, error: Any, _: Any) -> None:
         if error is not None:
-            self._failed.append(str(error))
+            self._refused.append(str(error))
+
+    def is_over(self) -> bool:
+        """Whether to stop: somebody says so, or whoever started us is gone."""
+        parent = multiprocessing.parent_process()
+        return self._shared.stop.is_set() or (parent is not None and not parent.is_alive())
 
     def write_all(self) -> None:
-        """All that is this process's, each when it is due."""
+        """All that is this process's, each when it is due; and wait until the broker has it."""
         for numbers in self._due():
             rows = self._rows(numbers)
             for key, value in zip(keys(rows, self._key), json_rows(rows).to_pylist(), strict=True):
-                self._write(key, value)
-            self._written += len(numbers)
+                if not self._write(key, value):
+                    break
             self._count()
-        deadline = time.monotonic() + _FLUSH
-        while len(self._producer) and time.monotonic() < deadline:
+        waiting, since = len(self._producer), time.monotonic()
+        while len(self._producer):
             self._producer.flush(_EVERY)
             self._count()
-        if len(self._producer):
-            raise InputError(f"{len(self._producer):,} events were not taken within {_FLUSH:.0f} s")
+            if len(self._producer) < waiting:
+                waiting, since = len(self._producer), time.monotonic()
+            elif time.monotonic() - since > _STUCK:
+                raise InputError(f"the broker has taken nothing for {_STUCK:.0f} s, {waiting:,} events wait for it")
         self._count()
 
     def _due(self) -> Iterator[Numbers]:
         """The numbers that are this process's, some at a time, as they become due."""
         at, end = 0, self._plan.events
-        while not self._shared.stop.is_set() and (end is None or at < end):
-            due = self._due_by(time.time() - self._shared.began.value)
+        while not self.is_over() and (end is None or at < end):
+            due = self._due_by(time.monotonic() - self._shared.began.value)
             due = due if end is None else min(due, end)
-            until = min(due, at + _AT_A_TIME * self._plan.processes)
+            until = max(at, min(due, at + _AT_A_TIME * self._plan.processes))
             numbers = np.arange(at, until, dtype=np.uint64)
             mine = numbers[(numbers // _STRIPE) % self._plan.processes == self._part]
             if len(mine):
@@ -172,21 +207,26 @@ class _Writer:
             at = until
 
     def _due_by(self, seconds: float) -> int:
-        return 2**62 if self._load is None else int(self._load.records(max(0.0, seconds)))
+        return 2**62 if self._load is None else int(self._load.records(seconds))
 
-    def _write(self, key: str, value: str) -> None:
+    def _write(self, key: str, value: str) -> bool:
+        """False if it is over before there is room for it."""
         while True:
             try:
                 self._producer.produce(self._plan.to.topic, value, key)
-                return
             except BufferError:  # as much as may wait is waiting
                 self._producer.poll(_LOOK)
                 self._count()
+                if self.is_over():
+                    return False
+            else:
+                self._written += 1
+                return True
 
     def _count(self) -> None:
         self._producer.poll(0)
-        if self._failed:
-            raise InputError(f"an event was not taken: {self._failed[0]}")
+        if self._refused:
+            raise InputError(f"an event was not taken: {self._refused[0]}")
         self._shared.delivered[self._part] = self._written - len(self._producer)
 
 

@@ -37,6 +37,11 @@ def events_by_python(
 
 
 def _events(records: DataFrame, source: type[GeneratedSource]) -> DataFrame:
-    """A record that is none of these events fails the query: none is left out without a word."""
+    """A record that is none of these events fails the query: none is left out without a word.
+
+    Spark itself fails on what is no JSON, or has columns of other kinds; every event of ours has a number.
+    """
     event = f.from_json(f.col("value").cast("string"), source({}).schema(), {"mode": "FAILFAST"})
-    return records.select(event.alias("event")).select("event.*")
+    complaint = f.concat(f.lit(f"a record is no event of {source.name()}: "), f.coalesce("value", f.lit("null")))
+    checked = f.when(event["number"].isNull(), f.raise_error(complaint)).otherwise(event)
+    return records.select(checked.alias("event")).select("event.*")

@@ -15,10 +15,13 @@ def make_topic(address: Address, partitions: int, config: dict[str, str] | None 
     try:
         if address.topic in admin.list_topics(timeout=_PATIENCE).topics:
             return False
-        made = admin.create_topics([NewTopic(address.topic, partitions, 1, config=config or {})])
+        # As many copies as the broker has by default.
+        made = admin.create_topics([NewTopic(address.topic, partitions, -1, config=config or {})])
         made[address.topic].result(_PATIENCE)
     except KafkaException as problem:
         raise InputError(f"{address}: {_said(problem)}") from None
+    except TimeoutError:
+        raise InputError(f"{address}: the topic was not made within {_PATIENCE:.0f} s; does the broker run?") from None
     return True
 
 

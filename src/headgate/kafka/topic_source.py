@@ -5,7 +5,9 @@
 
 Options: `servers`, `topic`, and `records_per_batch` (default: no limit), which is shared out among the partitions by
 what is left in each. Offsets are those of the topic, so any range replays exactly. It begins with the first record.
-What Kafka has thrown away before it was read fails the query: nothing is left out without a word.
+What Kafka has thrown away before it was read, a topic that is gone, or made anew with less in it, fails the query:
+nothing is left out without a word, and nothing read twice. Topics with gaps in their numbers, because they are
+compacted or written in transactions, cannot be read like this.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,6 +94,13 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802 - Spark's name
         """How far the next batch goes."""
         ends = self._last or self._ends()
+        for partition, first in start.items():
+            if (last := ends.get(partition, -1)) < first:
+                there = f"ends at {last}" if last >= 0 else "is gone"
+                raise self._problem(
+                    f"partition {partition} was read up to record {first} and {there}; was the topic made anew? Begin "
+                    "with a new checkpoint"
+                )
         self._latest = ends
         return up_to(start, ends, limit.max_rows) if isinstance(limit, ReadMaxRows) else ends
 
@@ -120,7 +129,10 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     if record.error() is not None:
                         raise self._problem(str(record.error()))
                 if records[0].offset() != expected or records[-1].offset() != expected + len(records) - 1:
-                    raise self._problem(f"record {expected} of partition {partition.partition} is not there any more")
+                    raise self._problem(
+                        f"from record {expected} of partition {partition.partition} on some are not there: thrown away "
+                        "already, or the topic is compacted or written in transactions"
+                    )
                 yield _arrow(records, partition.partition)
                 expected += len(records)
         finally:
@@ -141,6 +153,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         consumer = self._consumer()
         try:
             known = consumer.list_topics(self._topic, timeout=_PATIENCE).topics[self._topic]
+            if known.error is not None or not known.partitions:
+                raise self._problem(f"there is no such topic ({known.error or 'it has no partitions'})")
             return {
                 str(partition): consumer.get_watermark_offsets(
                     TopicPartition(self._topic, partition), timeout=_PATIENCE

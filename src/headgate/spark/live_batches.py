@@ -195,7 +195,12 @@ class LiveBatches:
                 notes.append(PlanUnknown(name, number))
             if any(_without_its_rows(stages[scope.id]) for scope in ran_here):
                 notes.append(RowsLost(name, number))
-        return Answer(micro_batch(progress, stages.values(), self._executors()), tuple(dict.fromkeys(notes)))
+        batch = micro_batch(progress, stages.values(), self._executors())
+        if implausible := sum(stage.implausible for stage in stages.values()):
+            return left_out(
+                progress, f"{implausible:,} of its tasks say what cannot be true, such as an end before the start"
+            )
+        return Answer(batch, tuple(dict.fromkeys(notes)))
 
     def _graph(self, stage: int) -> StageGraph:
         return STAGE_GRAPH.decode(self._store.stage_graph(stage))

@@ -44,7 +44,7 @@ Offset: TypeAlias = dict[str, Any]
 
 _ROWS_AT_A_TIME = 10_000
 _WITHOUT_LOAD = 200_000
-_COMMON = ("load", "rows", "rows_per_batch", "partitions")
+COMMON_OPTIONS = ("load", "rows", "rows_per_batch", "partitions")
 EVENT_TIME = ("event_rate", "out_of_order", "delay")
 """Options of sources whose events have a time of their own."""
 
@@ -54,7 +54,7 @@ class SourceOptions:
 
     def __init__(self, source: str, given: Mapping[str, str], known: Sequence[str]) -> None:
         self._source, self._given = source, given
-        names = (*_COMMON, *known)
+        names = (*COMMON_OPTIONS, *known)
         for name in given:
             if name not in names:
                 raise InputError(f"{source}: there is no option {name}{did_you_mean(name, names)}")

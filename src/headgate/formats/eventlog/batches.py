@@ -291,9 +291,14 @@ class _Assembly:
             return
         info, metrics = event.info, event.metrics
         partition = info.partition if info.partition >= 0 else info.index
-        if event.reason.kind != "Success" or metrics is None or partition in stage.tasks:
+        if event.reason.kind != "Success" or metrics is None:
             stage.lost += 1
             return
+        if partition in stage.tasks:
+            if stage.tasks[partition].believable:
+                stage.lost += 1
+                return
+            stage.implausible += 1
         if stage.fragment is None and (part := self._part_of(stage, event)):
             stage.fragment, stage.counters = part.fragment, part.counters
         stage.tasks[partition] = TaskRow(

@@ -70,17 +70,18 @@ class PlanTemplates:
         return CutPlan(text, template if template and template.fits(text) else None)
 
     def _known_as(self, text: bytes) -> "_KnownText":
-        as_long = self._known[len(text)] = self._known.pop(len(text), [])
-        for known in as_long:
-            if known.is_like(text):
-                return known
-        while sum(map(len, self._known.values())) >= self._most:
+        as_long = self._known.pop(len(text), [])
+        known = next((one for one in as_long if one.is_like(text)), None)
+        if known is None:
+            known = _KnownText(text)
+            as_long.append(known)
+        self._known[len(text)] = as_long
+        while sum(map(len, self._known.values())) > self._most:
             oldest = next(iter(self._known))
             del self._known[oldest][0]
-            if not self._known[oldest] and oldest != len(text):
+            if not self._known[oldest]:
                 del self._known[oldest]
-        as_long.append(_KnownText(text))
-        return as_long[-1]
+        return known
 
 
 class _KnownText:
@@ -233,7 +234,10 @@ def _template(text: bytes) -> _Template | None:
     # Escapes are written with digits: other digits are another letter.
     if plan is None or len(ids) != text.count(_ID_KEY) or rb"\u" in text:
         return None
-    fixed = list(_shown_numbers(text, plan))
+    try:
+        fixed = list(_shown_numbers(text, plan))
+    except (msgspec.MsgspecError, ValueError):  # a text that is none, in a part of the plan that nobody reads
+        return None
     kept = [(span, text[slice(*span)]) for span in fixed]
     places = [(span, b"%d" % place) for place, span in enumerate(ids)]
     template = _Template(text, ids, fixed, _cut(_replaced(text.translate(_CHANGE), kept + places)))
