@@ -56,7 +56,7 @@ def produce(servers, events, processes=2, partitions=4):
     return to
 
 
-def drive(at, query, events, folder, through):
+def drive(at, query, records_per_batch, folder, through):
     """The driver: the query over all that is in the topic, from where the checkpoint is; then its rows in one file."""
     from headgate.kafka.stream import events_by_connector, events_by_python
     from headgate.spark.local_cluster import LocalCluster
@@ -71,7 +71,7 @@ def drive(at, query, events, folder, through):
             conf["spark.jars"] = connector_jars()
         spark = cluster.session("kafka", cores=2, conf=conf)
         events_of = events_by_connector if through == "connector" else events_by_python
-        stream = events_of(spark, NexmarkSource, address_from_text(at), events // BATCHES)
+        stream = events_of(spark, NexmarkSource, address_from_text(at), records_per_batch)
         writer = asked.of(stream).writeStream.outputMode(asked.mode).trigger(availableNow=True)
         writer = writer.option("checkpointLocation", str(folder / "checkpoint")).format("parquet")
         writer.option("path", str(folder / "rows")).start().awaitTermination()
@@ -82,10 +82,10 @@ def drive(at, query, events, folder, through):
 class Driver:
     """`drive` in a process of its own."""
 
-    def __init__(self, at, query, events, folder, through):
+    def __init__(self, at, query, records_per_batch, folder, through):
         self.folder = folder
-        command = [sys.executable, __file__, "--drive", at, "--queries", query, "--events", str(events)]
-        command += ["--through", through]
+        command = [sys.executable, __file__, "--drive", at, "--queries", query, "--through", through]
+        command += ["--records-per-batch", str(records_per_batch)]
         self.log = (folder / "driver.log").open("ab")
         self.process = subprocess.Popen(
             [*command, "--folder", str(folder)],
@@ -144,13 +144,13 @@ class Driver:
             raise KafkaError(f"the driver ended with {code}; see {self.folder / 'driver.log'}")
 
 
-def check(at, query, events, folder, kills, through):
+def check(at, query, events, folder, kills, through, batches=BATCHES):
     """Kill the driver so often, let it finish, compare; how many rows there were."""
     chance = random.Random(f"{query} {through}")  # the same moments each time, as far as batches take as long
     for kill in range(1, kills + 1):
-        with Driver(at, query, events, folder, through) as driver:
-            driver.kill_after(BATCHES * kill // (kills + 1), chance)
-    with Driver(at, query, events, folder, through) as driver:
+        with Driver(at, query, events // batches, folder, through) as driver:
+            driver.kill_after(batches * kill // (kills + 1), chance)
+    with Driver(at, query, events // batches, folder, through) as driver:
         driver.to_the_end()
     with duckdb.connect() as database:
         database.execute("set TimeZone = 'UTC'")
@@ -172,10 +172,11 @@ def main():
     parser.add_argument("--kills", type=int, default=2)
     parser.add_argument("--through", choices=["connector", "python"], action="append", help="default: both")
     parser.add_argument("--drive", metavar="ADDRESS", help=argparse.SUPPRESS)
+    parser.add_argument("--records-per-batch", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.drive:
-        drive(given.drive, given.queries, given.events, given.folder, given.through[0])
+        drive(given.drive, given.queries, given.records_per_batch, given.folder, given.through[0])
         return 0
     place, held, checked = Path(tempfile.mkdtemp(prefix="kafka-")), True, 0
     with LocalBroker(folder=place / "broker") as broker:
