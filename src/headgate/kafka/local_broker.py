@@ -5,12 +5,9 @@ the Python process that started it, however that ends.
 """
 
 import os
-import re
 import socket
 import subprocess
-import sys
 import tempfile
-import time
 import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import Self
 from headgate.kafka.jars import KAFKA, jars
 from headgate.model.errors import InputError
 from headgate.spark.installation import java
+from headgate.spark.supervised_process import SupervisedProcess, last_line
 
 _LOOPBACK = "127.0.0.1"
 _START_LIMIT = 60.0
@@ -62,7 +60,7 @@ class LocalBroker:
     def __init__(self, *, port: int = 0, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = Path(folder) if folder else Path(tempfile.mkdtemp(prefix="headgate-kafka-"))
         self._port = port
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: SupervisedProcess | None = None
         self.servers = ""
         """`127.0.0.1:port`, once started."""
 
@@ -79,24 +77,25 @@ class LocalBroker:
         command = [str(java()), *_SMALL, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
         if not (self.folder / "topics" / "meta.properties").exists():
             self._format([*command, "kafka.tools.StorageTool", "format", "--config", str(settings)])
-        try:
-            self._run([*command, "kafka.Kafka", str(settings)])
-        except BaseException:
-            self.stop()
-            raise
+        self._process = SupervisedProcess(
+            "the broker",
+            [*command, "kafka.Kafka", str(settings)],
+            log=self.folder / "broker.log",
+            ready=_STARTED,
+            patience=_START_LIMIT,
+        )
         self.servers = f"{_LOOPBACK}:{port}"
         return self
 
     def stop(self) -> None:
         """End it and wait until it is gone."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait()
+        if self._process is not None:
+            self._process.end()
             self._process = None
 
     def is_running(self) -> bool:
         """Whether it is there still."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.is_running()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -111,30 +110,7 @@ class LocalBroker:
         id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         done = subprocess.run([*command, "--cluster-id", id], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise InputError(f"the folder of the broker, {self.folder}, cannot be made: {_last_line(done.stderr)}")
-
-    def _run(self, command: list[str]) -> None:
-        log = self.folder / "broker.log"
-        with log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "headgate.spark.supervised", *command],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        deadline = time.monotonic() + _START_LIMIT
-        while time.monotonic() < deadline:
-            if re.search(_STARTED, log.read_text(errors="replace")):
-                return
-            if self._process.poll() is not None:
-                break
-            time.sleep(0.05)
-        raise InputError(f"the broker did not start ({_last_line(log.read_text(errors='replace'))}); its log is {log}")
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no output"])[-1][:200]
+            raise InputError(f"the folder of the broker, {self.folder}, cannot be made: {last_line(done.stderr)}")
 
 
 def _free_port() -> int:

@@ -7,7 +7,6 @@ Logs stay in the cluster's folder.
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 from headgate.model.errors import InputError
 from headgate.spark.installation import java, spark_home
 from headgate.spark.processor_time import processor_seconds
+from headgate.spark.supervised_process import SupervisedProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +73,7 @@ class LocalCluster:
         self.folder = Path(folder) if folder else Path(tempfile.mkdtemp(prefix="headgate-cluster-"))
         self.url = ""
         """`spark://127.0.0.1:port`, once started."""
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[SupervisedProcess] = []
 
     def start(self) -> Self:
         """Start everything and wait until all workers have registered; on failure nothing is left running."""
@@ -108,10 +108,9 @@ class LocalCluster:
     def stop(self) -> None:
         """End every process of the cluster and wait until it is gone."""
         for process in self._processes:
-            if process.stdin is not None:
-                process.stdin.close()
+            process.let_go()
         for process in self._processes:
-            process.wait()
+            process.end()
         self._processes.clear()
 
     def processor_seconds(self) -> float:
@@ -180,7 +179,6 @@ class LocalCluster:
 
     def _spawn(self, name: str, main_class: str, arguments: list[str], ready: str) -> str:
         """Start one supervised JVM and wait for the line in its log that says it is ready."""
-        log = self.folder / f"{name}.log"
         java()  # says in one line what is missing, before a JVM does in many
         environment = {
             **os.environ,
@@ -188,26 +186,16 @@ class LocalCluster:
             "SPARK_HOME": str(spark_home()),
             "SPARK_NO_DAEMONIZE": "1",
         }
-        command = [sys.executable, "-m", "headgate.spark.supervised", str(spark_home() / "bin" / "spark-class")]
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, main_class, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
+        process = SupervisedProcess(
+            f"the {name} of the local cluster",
+            [str(spark_home() / "bin" / "spark-class"), main_class, *arguments],
+            log=self.folder / f"{name}.log",
+            ready=ready,
+            patience=_START_LIMIT,
+            environment=environment,
+        )
         self._processes.append(process)
-        deadline = time.monotonic() + _START_LIMIT
-        while time.monotonic() < deadline:
-            if found := re.search(ready, log.read_text(errors="replace")):
-                return found[1]
-            if process.poll() is not None:
-                break
-            time.sleep(0.05)
-        last = (log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
-        raise InputError(f"the {name} of the local cluster did not start ({last[:200]}); its log is {log}")
+        return process.said[1]
 
 
 def begin_with(session: "SparkSession", executors: int) -> None:
