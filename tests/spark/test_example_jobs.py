@@ -13,13 +13,23 @@ from workload_streams import ready_for_workloads
 JOBS = Path(__file__).parents[2] / "examples" / "jobs"
 
 
-@pytest.mark.parametrize("name", ["nexmark", "psm", "ads", "cars"])
-def test_a_workloads_job_reads_its_events(spark, tmp_path, name):
+def built(spark, folder, name, exchanges):
     job = read_job(JOBS / f"{name}.toml")
+    options = {**job.options, "trigger": "1 second"}
+    return load_build(job)(spark, JobSettings(str(folder), options, job.parallelism, exchanges))
+
+
+@pytest.mark.parametrize("name", ["nexmark", "psm", "ads", "cars"])
+def test_a_workloads_job_builds_its_query_behind_an_exchange_of_its_own(spark, tmp_path, name):
     exchanges = {}
-    settings = JobSettings(str(tmp_path), {**job.options, "trigger": "1 second"}, job.parallelism, exchanges)
     with ready_for_workloads(spark):
-        query = load_build(job)(spark, settings).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        built(spark, tmp_path, name, exchanges)
+    assert exchanges == {"events": 8}
+
+
+def test_a_workloads_job_reads_its_events(spark, tmp_path):
+    with ready_for_workloads(spark):
+        query = built(spark, tmp_path, "ads", {}).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
         try:
             deadline = time.monotonic() + 120
             while not any(batch["numInputRows"] > 0 for batch in query.recentProgress):
@@ -28,4 +38,3 @@ def test_a_workloads_job_reads_its_events(spark, tmp_path, name):
                 time.sleep(0.1)
         finally:
             query.stop()
-    assert exchanges == {"events": 8}
