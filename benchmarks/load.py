@@ -82,6 +82,7 @@ def _timestamps(at: Address) -> list[int]:
 def handed_to_spark(cluster: LocalCluster, name: str, load: str, lasting: float) -> Came:
     """Read by a query that does nothing; by what its progress says of each batch."""
     spark = cluster.session("load", cores=2)
+    spark.sparkContext.setLogLevel("OFF")
     spark.dataSource.register(NexmarkSource)
     stream = spark.readStream.format("nexmark").option("load", load).load()
     with tempfile.TemporaryDirectory() as checkpoint:
@@ -90,6 +91,7 @@ def handed_to_spark(cluster: LocalCluster, name: str, load: str, lasting: float)
         time.sleep(lasting + SETTLED)
         query.stop()
         batches = [json.loads(one.json) for one in query.recentProgress]
+        spark.stop()
     seconds, events = [], []
     for batch in batches:
         reached = batch["sources"][0]["endOffset"]
