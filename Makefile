@@ -78,7 +78,7 @@ kafka: $(READY) ## a broker on this machine, on port 9092, until Ctrl-C
 verify-kafka: $(READY) ## a million events through Kafka, the driver killed twice, and every row compared (ten minutes)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/kafka.py
 
-verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two hours)
+verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two to three hours)
 	$(BIN)/python tests/campaigns/kills.py --repeat 10
 
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)

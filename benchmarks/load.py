@@ -23,7 +23,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from headgate.kafka.address import Address
 from headgate.kafka.local_broker import LocalBroker
-from headgate.kafka.topic import make_topic
+from headgate.kafka.topic import make_topic, records_in
 from headgate.spark.local_cluster import LocalCluster
 from headgate.workloads.load import Load, load_from_text
 from headgate.workloads.nexmark.source import NexmarkSource
@@ -69,10 +69,9 @@ def _timestamps(at: Address) -> list[int]:
     consumer = Consumer({"bootstrap.servers": at.servers, "group.id": "bench", "auto.offset.reset": "earliest"})
     try:
         partitions = consumer.list_topics(at.topic, timeout=10).topics[at.topic].partitions
-        ends = [consumer.get_watermark_offsets(TopicPartition(at.topic, one), timeout=10)[1] for one in partitions]
         consumer.assign([TopicPartition(at.topic, one, 0) for one in partitions])
         found: list[int] = []
-        while len(found) < sum(ends):
+        while len(found) < records_in(at):
             found += [record.timestamp()[1] for record in consumer.consume(10_000, timeout=5.0)]
         return found
     finally:

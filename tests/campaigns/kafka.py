@@ -24,7 +24,7 @@ from pathlib import Path
 import duckdb
 
 import nexmark_reference
-from campaigns.kills import command_line, descendants
+from campaigns.kills import kill_and_wait_for_all_it_started
 from comparable_rows import in_order
 from headgate.kafka.address import address_from_text
 from headgate.kafka.local_broker import LocalBroker
@@ -126,14 +126,8 @@ class Driver:
 
     def kill(self):
         """And wait until all it has started is gone."""
-        family = {process: command_line(process) for process in descendants(self.process.pid)}
-        self.process.kill()
-        self.process.wait()
-        deadline = time.monotonic() + 60
-        while any(words and command_line(process) == words for process, words in family.items()):
-            if time.monotonic() > deadline:
-                raise KafkaError("processes of the killed driver are still running")
-            time.sleep(0.1)
+        if left := kill_and_wait_for_all_it_started(self.process):
+            raise KafkaError(f"processes {left} of the killed driver are still running")
 
     def to_the_end(self):
         try:

@@ -41,7 +41,7 @@ from headgate.workloads.sentences import Text
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
 PATIENCE = 300.0
 SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""No Java process here lives long enough for its best compiler to pay: without it ten rounds fit into two hours."""
+"""No Java process here lives long enough for its best compiler to pay."""
 BINS = 4
 """At first."""
 PARTITIONS = 12
@@ -172,15 +172,10 @@ class Running:
 
     def kill(self) -> None:
         """As the machine would: the process is gone from one moment to the next. What it has started ends by itself."""
-        family = {process: command_line(process) for process in descendants(self.process.pid)}
-        self.process.kill()
-        self.process.wait()
+        left = kill_and_wait_for_all_it_started(self.process)
         self.log.close()
-        deadline = time.monotonic() + 60
-        while left := [process for process, words in family.items() if words and command_line(process) == words]:
-            if time.monotonic() > deadline:
-                raise KillError(f"processes {left} of the killed job are still running")
-            time.sleep(0.1)
+        if left:
+            raise KillError(f"processes {left} of the killed job are still running")
 
     def drain(self) -> None:
         """Ctrl-C, and wait."""
@@ -199,6 +194,19 @@ class Running:
             if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
                 found[words[words.index("--executor-id") + 1]] = process
         return found
+
+
+def kill_and_wait_for_all_it_started(process: subprocess.Popen[bytes]) -> list[int]:
+    """SIGKILL; what of it is still running a minute later."""
+    family = {one: command_line(one) for one in descendants(process.pid)}
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 60
+    while left := [one for one, words in family.items() if words and command_line(one) == words]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    return left
 
 
 def descendants(process: int) -> list[int]:

@@ -68,9 +68,10 @@ def test_several_processes_write_each_event_once_and_what_belongs_together_to_on
 
 def test_a_topic_that_is_not_there_or_was_made_anew_is_an_error_and_not_an_empty_stream(broker):
     with pytest.raises(InputError, match="nothing: there is no such topic"):
-        TopicReader(broker.servers, "nothing", None).initialOffset()
-    make_topic(Address(broker.servers, "anew"), 2)
-    reader = TopicReader(broker.servers, "anew", None)
+        TopicReader(Address(broker.servers, "nothing"), None).initialOffset()
+    anew = Address(broker.servers, "anew")
+    make_topic(anew, 2)
+    reader = TopicReader(anew, None)
     assert reader.initialOffset() == reader.latestOffset({"0": 0, "1": 0}, ReadAllAvailable()) == {"0": 0, "1": 0}
     with pytest.raises(InputError, match="partition 1 was read up to record 9 and ends at 0; was the topic made anew"):
         reader.latestOffset({"0": 0, "1": 9}, ReadAllAvailable())

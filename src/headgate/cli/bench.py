@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.cli.options import Once, count, name_and_value
+from headgate.cli.options import WORKLOADS, Once, count, name_and_value
 from headgate.cli.page.bench_page import bench_page
 from headgate.cli.page.scales import short
 from headgate.cli.text_table import aligned_rows
@@ -35,7 +35,6 @@ exit codes: 0 done, 1 some query could not be measured, 2 something wrong with t
 says what
 """
 
-WORKLOADS = ("nexmark", "psm", "ads", "cars")
 _COMPARE = "compare"
 _SAME = 0.05
 

@@ -6,6 +6,9 @@ from typing import Any
 
 from headgate.model.errors import InputError
 
+WORKLOADS = ("nexmark", "psm", "ads", "cars")
+"""Those of `workloads/registry.py`, by name: to ask that would bring in Spark."""
+
 
 class Once(argparse.Action):
     """An option that may be given once: of two answers to one question, neither is silently dropped."""

@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from headgate.cli.options import Once, count, name_and_value
+from headgate.cli.options import WORKLOADS, Once, count, name_and_value
 from headgate.kafka.address import address_from_text
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.model.durations import seconds
@@ -28,8 +28,6 @@ this machine.
 exit codes: 0 all that was due is written, 1 it was stopped before, 2 something wrong with the input or the broker; one
 line on standard error says what
 """
-
-WORKLOADS = ("nexmark", "psm", "ads", "cars")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

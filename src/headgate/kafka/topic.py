@@ -27,18 +27,24 @@ def make_topic(address: Address, partitions: int, config: dict[str, str] | None 
 
 def records_in(address: Address) -> int:
     """How many records the topic has."""
+    return sum(last - first for first, last in bounds(address).values())
+
+
+def bounds(address: Address) -> dict[int, tuple[int, int]]:
+    """Partition -> its first record, and the next that will be written. `InputError` where there is no such topic."""
     consumer = Consumer({"bootstrap.servers": address.servers, "group.id": "headgate", "log_level": 0})
     try:
         known = consumer.list_topics(address.topic, timeout=_PATIENCE).topics[address.topic]
-        ends = [
-            consumer.get_watermark_offsets(TopicPartition(address.topic, partition), timeout=_PATIENCE)
-            for partition in known.partitions
-        ]
+        if known.error is not None or not known.partitions:
+            raise InputError(f"{address}: there is no such topic ({known.error or 'it has no partitions'})")
+        return {
+            partition: consumer.get_watermark_offsets(TopicPartition(address.topic, partition), timeout=_PATIENCE)
+            for partition in sorted(known.partitions)
+        }
     except KafkaException as problem:
         raise InputError(f"{address}: {_said(problem)}") from None
     finally:
         consumer.close()
-    return sum(last - first for first, last in ends)
 
 
 def _said(problem: KafkaException) -> str:

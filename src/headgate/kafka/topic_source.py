@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -23,6 +23,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from headgate.kafka.address import Address
+from headgate.kafka.topic import bounds
 from headgate.model.errors import InputError, did_you_mean
 
 Offsets: TypeAlias = dict[str, int]
@@ -59,7 +61,7 @@ class KafkaTopicSource(DataSource):
         limit = self.options.get("records_per_batch", "0")
         if not limit.isdecimal():
             raise InputError(f'kafka_topic: option records_per_batch is "{limit}"; give a whole number')
-        return TopicReader(self.options["servers"], self.options["topic"], int(limit) or None)
+        return TopicReader(Address(self.options["servers"], self.options["topic"]), int(limit) or None)
 
 
 class _Range(InputPartition):
@@ -73,8 +75,8 @@ class _Range(InputPartition):
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are `{"0": 17, "1": 4}`: the next record of each partition."""
 
-    def __init__(self, servers: str, topic: str, limit: int | None) -> None:
-        self._servers, self._topic, self._limit = servers, topic, limit
+    def __init__(self, at: Address, limit: int | None) -> None:
+        self._at, self._limit = at, limit
         self._last: Offsets | None = None
         """What nothing is read beyond, where Spark has asked for what there is now."""
         self._latest: Offsets | None = None
@@ -119,7 +121,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise InputError("a partition that is not one of ours")
         consumer = self._consumer()
         try:
-            consumer.assign([TopicPartition(self._topic, partition.partition, partition.start)])
+            consumer.assign([TopicPartition(self._at.topic, partition.partition, partition.start)])
             expected = partition.start
             while expected < partition.end:
                 records = consumer.consume(min(_AT_A_TIME, partition.end - expected), timeout=_PATIENCE)
@@ -141,7 +143,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _consumer(self) -> Consumer:
         return Consumer(
             {
-                "bootstrap.servers": self._servers,
+                "bootstrap.servers": self._at.servers,
                 "group.id": "headgate",  # needed, and not used: offsets are Spark's affair
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
@@ -150,27 +152,13 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
 
     def _bounds(self) -> dict[str, tuple[int, int]]:
-        consumer = self._consumer()
-        try:
-            known = consumer.list_topics(self._topic, timeout=_PATIENCE).topics[self._topic]
-            if known.error is not None or not known.partitions:
-                raise self._problem(f"there is no such topic ({known.error or 'it has no partitions'})")
-            return {
-                str(partition): consumer.get_watermark_offsets(
-                    TopicPartition(self._topic, partition), timeout=_PATIENCE
-                )
-                for partition in sorted(known.partitions)
-            }
-        except KafkaException as problem:
-            raise self._problem(str(problem.args[0].str())) from None
-        finally:
-            consumer.close()
+        return {str(partition): ends for partition, ends in bounds(self._at).items()}
 
     def _ends(self) -> Offsets:
         return {partition: last for partition, (_, last) in self._bounds().items()}
 
     def _problem(self, what: str) -> InputError:
-        return InputError(f"kafka://{self._servers}/{self._topic}: {what}")
+        return InputError(f"{self._at}: {what}")
 
 
 def up_to(start: Mapping[str, int], ends: Mapping[str, int], most: int) -> Offsets:
