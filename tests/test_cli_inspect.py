@@ -80,3 +80,19 @@ def test_logs_on_other_file_systems_are_refused_as_such(headgate, path, said):
     ran = headgate("inspect", path)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_of_several_logs_the_good_ones_are_answered_and_the_exit_code_tells_of_the_others(headgate, tmp_path):
+    ran = headgate("inspect", LOGS / "wordcount-4.3.0.zstd", tmp_path / "absent.log")
+    assert "query wordcount" in ran.out
+    assert "absent.log: cannot be read" in ran.err
+    assert ran.code == 1
+
+
+def test_files_that_lie_about_in_a_folder_of_logs_are_named_and_no_failure(headgate, tmp_path):
+    (tmp_path / "notes.txt").write_text("not a log\n")
+    (tmp_path / "app.zstd").write_bytes((LOGS / "wordcount-4.3.0.zstd").read_bytes())
+    ran = headgate("inspect", tmp_path)
+    assert "query wordcount" in ran.out
+    assert "notes.txt: no Spark event in it" in ran.err
+    assert ran.code == 0

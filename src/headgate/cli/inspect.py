@@ -50,7 +50,10 @@ examples:
   headgate inspect LOG --freshness 10s             the least slots for results that are at most 10 s old
   headgate inspect LOG --format html > job.html    one page with the graph and plots
 
-exit codes: 0 an answer, 2 something wrong with the input (one line on standard error says what and where)
+what JSON and CSV have, field by field: docs/inspect-output.md
+
+exit codes: 0 an answer, 1 an answer, but not from every log that was named, 2 something wrong with the input (one
+line on standard error says what and where)
 """
 
 _MOST_ASKED = 20_000
@@ -109,10 +112,13 @@ def run(given: argparse.Namespace) -> int:
         raise InputError("--format csv has one row an operator and no room for what if; ask for table, json or html")
     found: list[Subject] = []
     others: set[str] = set()
-    unreported = 0
+    unreported, unread = 0, 0
     logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
         read = _read(log, alone=len(logs) == 1)
+        if read is None:
+            unread += log in given.paths  # in a folder, other files may lie about
+            continue
         unreported += read.left_out
         for query, seen in read.queries.items():
             if given.query in (None, query, seen[-1].name):
@@ -124,7 +130,7 @@ def run(given: argparse.Namespace) -> int:
     if not found:
         raise InputError(_nothing_found(given.paths[0], given.query, sorted(others), unreported))
     _print(given.format, found, several=len(logs) > 1)
-    return 0
+    return 1 if unread else 0
 
 
 def _nothing_found(path: str, query: str | None, others: Sequence[str], unreported: int) -> str:
@@ -138,15 +144,15 @@ def _nothing_found(path: str, query: str | None, others: Sequence[str], unreport
 class _Read(NamedTuple):
     """What a log has."""
 
-    queries: Mapping[str, Sequence[MicroBatch]] = {}
+    queries: Mapping[str, Sequence[MicroBatch]]
     """Query -> its last batches."""
-    notes: Sequence[str] = ()
-    left_out: int = 0
+    notes: Sequence[str]
+    left_out: int
     """Batches that are not over, or not whole."""
 
 
-def _read(log: str, *, alone: bool) -> _Read:
-    """Read one; what was odd goes to standard error. A bad log of several is passed over."""
+def _read(log: str, *, alone: bool) -> _Read | None:
+    """Read one; what was odd goes to standard error. None for a bad log of several: the others are still told of."""
     of_query: dict[str, deque[MicroBatch]] = {}
     try:
         events = read_events(log, wanted=WANTED)
@@ -157,7 +163,7 @@ def _read(log: str, *, alone: bool) -> _Read:
         if alone:
             raise
         print(f"headgate: {error}", file=sys.stderr)
-        return _Read()
+        return None
     notes = [str(note) for note in (*events.notes, *batches.gaps)]
     for note in notes:
         print(f"headgate: {note}" if note.startswith(log) else f"headgate: {log}: {note}", file=sys.stderr)
