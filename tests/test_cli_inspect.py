@@ -96,3 +96,10 @@ def test_files_that_lie_about_in_a_folder_of_logs_are_named_and_no_failure(headg
     assert "query wordcount" in ran.out
     assert "notes.txt: no Spark event in it" in ran.err
     assert ran.code == 0
+
+
+def test_a_rate_whose_batches_were_never_seen_is_answered_with_a_word_about_that(headgate):
+    # 1.1 times 756 records/s are 832, and 4,160 of them come in 5 s.
+    larger = headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--rate", "1.1x", "--trigger", "5s").out
+    assert "batches of 4,160 records were never seen (1,749 at the most)" in larger
+    assert "were never seen" not in headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--slots", "16").out

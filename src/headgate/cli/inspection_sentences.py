@@ -12,6 +12,8 @@ from headgate.model.reasons import number
 
 _FEW = 5
 """Fewer batches than this are a hint, not evidence."""
+_LARGER = 1.25
+"""Batches larger than the largest that was seen by more than this are beyond what was measured."""
 
 COLUMNS = ("operator", "tasks", "in", "out", "fan-out", "busy s", "cpu", "fixed ms", "record us", "largest")
 """Of the table of operators; `row` has a cell for each."""
@@ -187,6 +189,12 @@ def what_if(one: Inspection) -> Iterator[str]:
         yield "what the largest partition has beyond the middle one was taken as one hot key, which stays together"
     if asked.unseen:
         yield "more tasks at once than were seen: if they share cores or a disk it takes longer; not known yet"
+    most = one.profile.most_records
+    if asked.records is not None and asked.records > _LARGER * most:
+        yield (
+            f"batches of {_rate(asked.records)} records were never seen ({most:,} at the most); that they cost as much "
+            f"for each record is taken for granted"
+        )
     for name in answer.guessed:
         yield f"{name}: tasks were too alike to tell fixed cost from cost per record; the cautious reading"
 

@@ -72,6 +72,8 @@ class QueryProfile(msgspec.Struct, frozen=True):
     """Median time of a batch."""
     records: float
     """Records of a batch, over all sources: mean, as everything about operators is."""
+    most_records: int
+    """Records of the largest batch counted."""
     arrivals: Arrivals
     driver: float
     """Median time of a batch in which no task ran."""
@@ -101,6 +103,7 @@ def profile(seen: Sequence[MicroBatch]) -> QueryProfile:
         len(counted),
         float(np.median([batch.duration / 1000 for batch in counted])),
         float(np.mean([batch.input_rows for batch in counted])),
+        max(batch.input_rows for batch in counted),
         arrivals(counted, before=[batch for batch in seen if batch.number < counted[0].number]),
         float(np.median([driver_seconds(batch) for batch in counted])),
         {phase: float(np.median([batch.phases.get(phase, 0) for batch in counted])) / 1000 for phase in phases},
