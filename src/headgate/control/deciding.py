@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from headgate.control.actions import SetExecutors
 from headgate.control.guards import GUARDS, falling_behind, silent_for_long
 from headgate.control.outcomes import records_a_batch, took
-from headgate.control.said import Bounded, Held, NotHelping, OtherBins, Planned, Proposed, Said, Steady
+from headgate.control.said import Bounded, Held, NotHelping, OtherPartitions, Planned, Proposed, Said, Steady
 from headgate.control.settings import Settings
 from headgate.control.state import Decided, Plan, State, TooFew
 from headgate.control.step import Step
@@ -51,7 +51,7 @@ def consider(state: State, now: float, settings: Settings, policy: PoolPolicy) -
     target = min(max(need, settings.least), settings.most)
     said: list[Said] = [Bounded(need, target)] if target != need else []
     said.extend(NotHelping(answer.limit.limit) for answer in answers if answer.limit is not None)
-    state, advised = _other_bins(state, answers, settings)
+    state, advised = _other_partitions(state, answers, settings)
     said.extend(advised)
     needs = (*_within(state.needs, now - settings.down_stretch), (now, target))
     if state.proposal != target:  # advice holds only while what it was derived from holds
@@ -70,14 +70,16 @@ def consider(state: State, now: float, settings: Settings, policy: PoolPolicy) -
     return Step(replace(state, proposal=None), (), (*said, Steady(there)))
 
 
-def _other_bins(state: State, answers: Sequence[PoolAnswer], settings: Settings) -> tuple[State, tuple[Said, ...]]:
-    """Advice about bins that helps within the bounds, once for each number of them."""
-    given = (answer.rewrite.within(settings.least, settings.most) for answer in answers if answer.rewrite is not None)
+def _other_partitions(
+    state: State, answers: Sequence[PoolAnswer], settings: Settings
+) -> tuple[State, tuple[Said, ...]]:
+    """Advice about partitions that helps within the bounds, once for each number of them."""
+    given = (one.within(settings.least, settings.most) for answer in answers for one in answer.partitions)
     advice = tuple(one for one in given if one is not None)
-    numbers = tuple(one.bins for one in advice)
-    if numbers == state.bins_advised:
+    numbers = tuple((one.of, one.partitions) for one in advice)
+    if numbers == state.partitions_advised:
         return state, ()
-    return replace(state, bins_advised=numbers), tuple(OtherBins(one) for one in advice)
+    return replace(state, partitions_advised=numbers), tuple(OtherPartitions(one) for one in advice)
 
 
 def _within(needs: tuple[tuple[float, int], ...], since: float) -> tuple[tuple[float, int], ...]:

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.model.limits import Limit
 from headgate.model.reasons import number
-from headgate.policies.rewrite_advice import RewriteAdvice
+from headgate.policies.partition_advice import PartitionAdvice
 
 
 class _Said(msgspec.Struct, frozen=True, tag_field="said"):
@@ -81,10 +81,10 @@ class NotHelping(_Said, frozen=True, tag="not-helping"):
         return f"no number of executors meets the objective: {self.limit}"
 
 
-class OtherBins(_Said, frozen=True, tag="other-bins"):
-    """Another number of bins of state would be worth the pause; whether is for a person to say."""
+class OtherPartitions(_Said, frozen=True, tag="other-partitions"):
+    """Another number of partitions would be worth the pause; whether is for a person to say."""
 
-    advice: RewriteAdvice
+    advice: PartitionAdvice
 
     def __str__(self) -> str:
         return f"advice: {self.advice}"
@@ -253,7 +253,7 @@ Said: TypeAlias = (
     | Steady
     | Bounded
     | NotHelping
-    | OtherBins
+    | OtherPartitions
     | Planned
     | Proposed
     | Arrived

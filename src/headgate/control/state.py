@@ -104,8 +104,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Steps that made things worse."""
     paused: bool = False
     proposal: int | None = None
-    bins_advised: tuple[int, ...] = ()
-    """Numbers of bins that were last advised, one a query."""
+    partitions_advised: tuple[tuple[str, int], ...] = ()
+    """Numbers of partitions that were last advised, and what of."""
     restarting: RestartUnderWay | None = None
     warned: frozenset[str] = frozenset()
     """Warnings that stand: each is said once until it is over."""

@@ -55,6 +55,10 @@ class Setting(msgspec.Struct, frozen=True):
     """Records of a batch, over all sources."""
     partitions: int | None = None
     """Of every operator behind a shuffle."""
+    bins: int | None = None
+    """Of every operator with state, whatever `partitions` says."""
+    exchanges: int | None = None
+    """Of every operator behind a shuffle that has no state, whatever `partitions` says."""
     source_partitions: int | None = None
     """Of every operator that reads a source."""
     spread_bins: bool = False
@@ -64,6 +68,11 @@ class Setting(msgspec.Struct, frozen=True):
     in_proportion: bool = False
     """Where tasks were too alike to tell fixed cost from cost per record, take it all as cost per record: the reading
     that promises most. Without it the one that promises least is taken."""
+
+    @property
+    def most_partitions(self) -> int:
+        """The largest number of partitions that is asked for; 0 where none is."""
+        return max(self.partitions or 0, self.bins or 0, self.exchanges or 0)
 
 
 AS_MEASURED = Setting()
@@ -95,6 +104,12 @@ class OperatorCapacity(msgspec.Struct, frozen=True):
     partitions: int
     source: bool
     """Whether it reads the stream; a table that the stream is joined with is read by an operator that does not."""
+
+    def asked_partitions(self, setting: Setting) -> int | None:
+        """How many partitions it is to have; None for as many as it has."""
+        if self.source:
+            return setting.source_partitions
+        return (setting.bins if self.stateful else setting.exchanges) or setting.partitions
 
 
 class Replay(msgspec.Struct, frozen=True, eq=False):
@@ -172,7 +187,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
     def _seconds(self, place: int, replay: Replay, setting: Setting, factor: float) -> Floats:
         """Slot time of the tasks of an operator, without contention."""
         operator, seconds, taken = self.operators[place], replay.seconds[place], replay.taken[place]
-        partitions = setting.source_partitions if operator.source else setting.partitions
+        partitions = operator.asked_partitions(setting)
         recut = setting.even or (partitions is not None and partitions != seconds.size)
         if not seconds.size or not (recut or factor != 1.0):
             return seconds
@@ -203,7 +218,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
     def _at_once(self, place: int, setting: Setting, pool: Pool) -> int:
         """How many tasks of an operator run at a time at the most."""
         operator = self.operators[place]
-        partitions = (setting.source_partitions if operator.source else setting.partitions) or operator.partitions
+        partitions = operator.asked_partitions(setting) or operator.partitions
         slots = pool.total
         if operator.stateful and not setting.spread_bins:
             held = {home for replay in self.replays for home in replay.homes[place]}

@@ -97,7 +97,7 @@ def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting 
     """
     each = max(capacity.pool.slots)
     tasks = sum(operator.partitions for operator in capacity.operators)
-    most = -(-max(tasks, setting.partitions or 0) // each)
+    most = -(-max(tasks, setting.most_partitions) // each)
 
     def pool(executors: int) -> Pool:
         return Pool((each,) * executors)

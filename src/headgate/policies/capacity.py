@@ -21,8 +21,8 @@ from headgate.model.limits import limits
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.model.profile import profile
+from headgate.policies.partition_advice import partition_advice
 from headgate.policies.pool import Evidence, PoolAnswer
-from headgate.policies.rewrite_advice import rewrite_advice
 
 _REPLAYS, _POINTS = 5, 100
 """A controller asks often; it need not know the spread as well as `headgate inspect`."""
@@ -58,8 +58,8 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
         expected = prospect(model, come, Wish(come.rate, wish.freshness), Setting(pool=pool, spread_bins=True))
         interval = come.trigger or (expected.batch.value if expected.batch else 0.0)
         limit = None if least else limits(profile(evidence.batches), model)[0]
-        advice = rewrite_advice(model, come, wish, evidence.batches, least)
-        return memory, PoolAnswer(self.name, len(pool.slots), expected, come.rate * interval, limit, rewrite=advice)
+        advice = partition_advice(model, come, wish, evidence.batches, least)
+        return memory, PoolAnswer(self.name, len(pool.slots), expected, come.rate * interval, limit, partitions=advice)
 
 
 @lru_cache(maxsize=2)

@@ -13,7 +13,7 @@ from headgate.model.keeping_up import Prospect
 from headgate.model.limits import Finding
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.model.objective import Objective
-from headgate.policies.rewrite_advice import RewriteAdvice
+from headgate.policies.partition_advice import PartitionAdvice
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
@@ -40,8 +40,8 @@ class PoolAnswer(msgspec.Struct, frozen=True):
     """What holds the query back, where executors are not the remedy."""
     need: float | None = None
     """The fractional need behind the answer, where there is one."""
-    rewrite: RewriteAdvice | None = None
-    """Another number of bins of state, where that is worth a pause."""
+    partitions: tuple[PartitionAdvice, ...] = ()
+    """Other numbers of partitions, where they are worth a pause."""
 
 
 @runtime_checkable
