@@ -44,9 +44,9 @@ MOST = 8
 TRIGGER = 8.0
 HEADROOM = 0.2
 SETTLING = {"down_stretch": 40.0, "cool_down": 10.0, "anew": 30.0}
-WATCHED = {"under": 180.0, "over": 180.0}
-"""Seconds that a run lasts."""
-SWEPT = 8
+WATCHED, LEAST_WATCHED, SETTLED = 200.0, 120.0, 75.0
+"""Seconds that a run lasts; less where nothing has moved for so long after a move, but never less than that."""
+SWEPT = 6
 """Batches of a fixed size that are looked at; the last half counts."""
 COLD = 3
 """Batches that may take as long as they like."""
@@ -178,12 +178,10 @@ class Outcome(NamedTuple):
         return sum(one != other for one, other in itertools.pairwise(ups))
 
 
-def run(
-    cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, seconds: float, journal: Path | None
-) -> Outcome:
+def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, journal: Path | None) -> Outcome:
     """Leave a query alone with a policy."""
     if policy == "dynamic":
-        return run_dynamic(cluster, pipeline, executors, seconds)
+        return run_dynamic(cluster, pipeline, executors)
     spark = session(cluster, policy, executors)
     moves: list[tuple[float, int]] = []
     batches = []
@@ -207,14 +205,14 @@ def run(
         **SETTLING,
     )
     with scaler:
-        wait(query, began + seconds)
+        wait(query, lambda: over(began, moves))
         there = scaler.executors.observed
     query.stop()
     spark.stop()
     return Outcome(moves, there, statistics.median(batch.duration / 1000 for batch in batches[-5:]))
 
 
-def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int, seconds: float) -> Outcome:
+def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int) -> Outcome:
     """Spark's own: moves are what can be seen of it."""
     spark = session(
         cluster,
@@ -232,7 +230,7 @@ def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int, secon
     query = start(spark, pipeline, pipeline.rate)
     moves: list[tuple[float, int]] = []
     began, last = time.time(), len(active_executors(spark))
-    while time.time() < began + seconds:
+    while not over(began, moves):
         there = len(active_executors(spark))
         if there != last:
             moves.append((time.time() - began, there))
@@ -244,9 +242,16 @@ def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int, secon
     return Outcome(moves, last, took)
 
 
-def wait(query: StreamingQuery, until: float) -> None:
-    """Until then; a query that ends is an error."""
-    while time.time() < until:
+def over(began: float, moves: list[tuple[float, int]]) -> bool:
+    """Whether a run has been watched for long enough: it has moved and settled, or it does not move."""
+    passed = time.time() - began
+    settled = bool(moves) and passed - moves[-1][0] >= SETTLED
+    return passed >= WATCHED or (settled and passed >= LEAST_WATCHED)
+
+
+def wait(query: StreamingQuery, ready: Callable[[], bool]) -> None:
+    """Until it is; a query that ends is an error."""
+    while not ready():
         if query.awaitTermination(1):
             raise SystemExit(f"the query ended: {query.exception()}")
 
@@ -286,7 +291,7 @@ def main() -> None:
                         called = f"{name}-{number}-{side}-{policy}"
                         journal = given.journals / f"{called}.db" if given.journals is not None else None
                         with cluster(called) as one:
-                            came = run(one, pipeline, policy, executors, WATCHED[side], journal)
+                            came = run(one, pipeline, policy, executors, journal)
                         steps[policy].append(len(came.moves))
                         turns[policy] += came.turns(executors)
                         right[policy] += least <= came.executors <= least + 1
