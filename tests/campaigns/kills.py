@@ -20,14 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from headgate.control.actions import Restart, SetExecutors, SpreadBins
 from headgate.control.said import Arrived, Failed
@@ -366,9 +364,7 @@ def check(ran: Round, executors: int) -> str:
     """Counts against the generator's truth, the journal against what was done, the job against what was asked of it."""
     folder = ran.folder
     sentences = committed(folder)
-    text = Text(words=10, vocabulary=1000, keys=64, hot=0.0)
-    made = text.sentences(np.arange(sentences, dtype=np.uint64)).to_pylist()
-    truth = Counter(word for sentence in made for word in sentence.split(" "))
+    truth = Text(words=10, vocabulary=1000, keys=64, hot=0.0).word_counts(sentences)
     counts: dict[str, int] = {}
     files = sorted((folder / "counts").glob("[0-9]*.json"))
     for path in files:

@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run it and judge it."""
-    from headgate.jobs.demo import demonstrate, verdicts
+    from headgate.jobs.demo import demonstrate
+    from headgate.jobs.demo_verdicts import verdicts
     from headgate.policies.pool_registry import pool_policy
     from headgate.runtime.journal import Journal
     from headgate.runtime.timeline import timeline
@@ -69,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _table(outcome: "Outcome") -> list[str]:
     """One row for each stretch of the load."""
-    from headgate.jobs.demo import summary
+    from headgate.jobs.demo_verdicts import summary
 
     rows = [("load/s", "from s", "to s", "moves", "executors", "least", "batch s", "waiting at the end")]
     rows += [

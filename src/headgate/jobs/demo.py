@@ -5,15 +5,12 @@ eight slots. The load needs one executor at first, then about four, then half of
 up, the backlog gone, one move down, and in the end every count exactly what the generator says.
 """
 
-import statistics
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +18,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.actions import SetExecutors
 from headgate.jobs.attach import attach
-from headgate.model.arrivals import records_between
 from headgate.model.errors import HeadgateError
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import KeepUp
@@ -41,7 +37,6 @@ MOST = 8
 WORDS = 10
 VOCABULARY = 1000
 OBJECTIVE = KeepUp(headroom=0.2)
-_LAST = 3
 # Shorter than the defaults, which are for jobs that run for weeks.
 DOWN_STRETCH, COOL_DOWN, ANEW = 25.0, 10.0, 30.0
 
@@ -84,13 +79,6 @@ def word_count(spark: SparkSession) -> DataFrame:
     return sentences.mapInArrow(throttle(SECONDS_PER_SENTENCE, split), "word string").groupBy("word").count()
 
 
-def true_counts(sentences: int) -> dict[str, int]:
-    """How often each word comes in the first so many sentences: from the generator alone, without Spark."""
-    text = Text(words=WORDS, vocabulary=VOCABULARY, keys=1, hot=0.0)
-    made = text.sentences(np.arange(sentences, dtype=np.uint64)).to_pylist()
-    return dict(Counter(word for sentence in made for word in sentence.split(" ")))
-
-
 class Outcome(NamedTuple):
     """What came of a demonstration."""
 
@@ -105,8 +93,9 @@ class Outcome(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether every count is what the generator says."""
-        return dict(self.counts) == true_counts(self.sentences)
+        """Whether every count is what the generator says, without Spark."""
+        text = Text(words=WORDS, vocabulary=VOCABULARY, keys=1, hot=0.0)
+        return dict(self.counts) == text.word_counts(self.sentences)
 
 
 def demonstrate(
@@ -165,74 +154,6 @@ CONF = {
     **ROCKSDB,
     "spark.ui.enabled": "false",
 }
-
-
-class Stretch(NamedTuple):
-    """What happened under one load."""
-
-    rate: float
-    begins: float
-    ends: float
-    moves: int
-    executors: int
-    """At the end of it."""
-    least: int
-    batch: float
-    """Seconds, median of the last batches."""
-    waiting: int
-    """Sentences that were due and not taken when its last batch began."""
-
-
-def summary(outcome: Outcome) -> list[Stretch]:
-    """One for each stage."""
-    found, begins = [], 0.0
-    for stage in STAGES:
-        mine = [one for one in outcome.batches if begins <= one.began / 1000 - outcome.began < stage.until]
-        last = mine[-_LAST:] if mine else [outcome.batches[-1]]
-        moves = [count for at, count in outcome.moves if begins <= at < stage.until]
-        found.append(
-            Stretch(
-                stage.rate,
-                begins,
-                stage.until,
-                len(moves),
-                len(last[-1].executors),
-                stage.least,
-                statistics.median(one.duration / 1000 for one in last),
-                _waiting(last[-1]),
-            )
-        )
-        begins = stage.until
-    return found
-
-
-class Verdict(NamedTuple):
-    """Something that must hold."""
-
-    what: str
-    held: bool
-
-
-def verdicts(outcome: Outcome) -> list[Verdict]:
-    """All that must hold."""
-    stretches = summary(outcome)
-    changes = stretches[1:]
-    return [
-        Verdict(
-            f"all counts are exact ({outcome.sentences:,} sentences, {len(outcome.counts):,} words)", outcome.exact
-        ),
-        Verdict("each change of the load took one move", all(one.moves == 1 for one in changes)),
-        Verdict("nothing moved before the first change", stretches[0].moves == 0),
-        Verdict(
-            "the least executors that do, or one more",
-            all(one.least <= one.executors <= one.least + 1 for one in changes),
-        ),
-        Verdict("no backlog in the end", stretches[-1].waiting == 0 and stretches[-1].batch <= TRIGGER),
-    ]
-
-
-def _waiting(batch: MicroBatch) -> int:
-    return sum(records_between(source.end, source.latest) or 0 for source in batch.sources)
 
 
 def _wait(query: StreamingQuery, until: float) -> None:

@@ -9,6 +9,8 @@ Options beyond those of every generated source (`generated.py`): `words` (10 per
 different words), `keys` (64) and `hot` (0: the share of rows whose key is 0, beyond its even share).
 """
 
+from collections import Counter
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -31,6 +33,15 @@ class Text:
             for place in range(self.words)
         ]
         return pa.array([" ".join(row) for row in zip(*columns, strict=True)], pa.string())
+
+    def word_counts(self, sentences: int) -> dict[str, int]:
+        """How often each word comes in the first so many sentences: what a word count must come to.
+
+        >>> Text(words=2, vocabulary=1, keys=1, hot=0.0).word_counts(3)
+        {'w0000': 6}
+        """
+        made = self.sentences(np.arange(sentences, dtype=np.uint64)).to_pylist()
+        return dict(Counter(word for sentence in made for word in sentence.split(" ")))
 
     def rows(self, numbers: npt.NDArray[np.uint64]) -> pa.RecordBatch:
         """All columns."""
