@@ -48,15 +48,16 @@ def test_a_bound_leaves_pairs_out_and_keeps_others(query):
 
 
 def test_a_bounded_join_forgets_what_is_too_old(ready, tmp_path):
-    nexmark, batch, rate = WORKLOADS["nexmark"], 2000, 100
-    reader = ready.readStream.format("nexmark").options(rows=ROWS, rows_per_batch=batch, event_rate=rate)
+    nexmark = WORKLOADS["nexmark"]
+    reader = ready.readStream.format("nexmark").options(rows=ROWS, rows_per_batch=ROWS // 4, event_rate=100)
     writer = nexmark.queries["q20-bounded"].of(reader.load()).writeStream.format("noop")
     query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
     assert query.awaitTermination(300)
     (kept,) = query.lastProgress.stateOperators
-    # 0.92 of events are bids. Those of the last batch (20 s) are there, and of the 14 s before it: 10 s that an auction
-    # may be away from a bid, and 4 s that it may be late. Auctions of category 10 are few: 0.012 of events.
-    assert 0.92 * batch < kept.numRowsTotal <= 0.94 * (batch + 14 * rate)
+    # The last auction is event 19,953, and the last batch has no events: the watermark is 4 s before that auction, and
+    # what is 10 s older than the watermark is gone. 14 s are 1,400 events, so 18,553 is the first that stays: 29 times
+    # 46 bids, and of 85 auctions those of category 10. (At the edge itself one may be there or not.)
+    assert 29 * 46 - 1 <= kept.numRowsTotal <= 29 * 46 + 85
 
 
 def test_a_window_by_count_forgets_what_is_too_old(ready, tmp_path):
