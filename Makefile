@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark verify-kills verify-state verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence verify-kills verify-state verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -72,6 +72,9 @@ bench-load: $(READY) ## the rate that was asked for and the rate that came, of t
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark
 
+bench-nexmark-convergence: $(READY) ## steps to the right size on six queries of NexMark, each as a job under `headgate run` (an hour)
+	$(BIN)/python benchmarks/nexmark_convergence.py
+
 kafka: $(READY) ## a broker on this machine, on port 9092, until Ctrl-C
 	$(BIN)/python -m headgate.kafka
 
@@ -95,5 +98,5 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Headgate needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev,kafka,spark]'
+	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev,kafka,redis,spark]'
 	@touch $@

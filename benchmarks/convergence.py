@@ -2,9 +2,7 @@
 
 Each pipeline mostly waits, so that two real cores are enough for eight slots; every run is a new application on a local
 cluster, left alone with its policy for a while. What is reported: the moves it made, the executors it ended with beside
-the least that do, and moves after it had settled. The least is found by trying: fixed numbers of executors at the same
-rate plus the headroom, the fewest whose batches end before the next is due. (So a size that does is enough by the same
-rule that the policy is given, measured instead of predicted.)
+the least that do by trying (`right_size.py`), and moves after it had settled.
 
 * stateless: a map;
 * stateful: a count by key in 8 bins;
@@ -17,7 +15,6 @@ waiting tasks and removes idle ones. It has no objective; it is there to be comp
 """
 
 import argparse
-import itertools
 import statistics
 import tempfile
 import time
@@ -29,28 +26,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import headgate
-from headgate.control.actions import SetExecutors, SpreadBins
-from headgate.model.microbatch import MicroBatch
-from headgate.runtime.entries import Entry, Intent, Seen
-from headgate.spark.engine import SparkEngine
+from headgate.runtime.entries import Entry, Seen
 from headgate.spark.internals.executors import active_executors
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
 from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
+from right_size import HEADROOM, MOST, ONE_STEP, SETTLING, SIDES, TRIGGER, Outcome, least_that_does, moves_in
 
-MOST = 8
-TRIGGER = 8.0
-HEADROOM = 0.2
-SETTLING = {"down_stretch": 40.0, "cool_down": 10.0, "anew": 30.0}
 WATCHED, LEAST_WATCHED, SETTLED = 200.0, 120.0, 75.0
 """Seconds that a run lasts; less where nothing has moved for so long after a move, but never less than that."""
-SWEPT = 6
-"""Batches of a fixed size that are looked at; the last half counts."""
-COLD = 3
-"""Batches that may take as long as they like."""
-FAR_TOO_LONG = 1.5
 
 
 def sentences(spark: SparkSession, rate: float, **options: str) -> DataFrame:
@@ -119,63 +105,13 @@ def start(spark: SparkSession, pipeline: Pipeline, rate: float) -> StreamingQuer
     return writer.trigger(processingTime=f"{TRIGGER:g} seconds").start()
 
 
-def least_that_does(cluster: LocalCluster, pipeline: Pipeline) -> int:
-    """By trying, in one application: half of what is left to try each time, each with a query of its own."""
+def least(cluster: LocalCluster, pipeline: Pipeline) -> int:
+    """Executors that do, by trying."""
     spark = session(cluster, "sweep", MOST)
-    too_few, enough = 0, MOST
-    while enough - too_few > 1:
-        executors = (too_few + enough) // 2
-        took = batch_time(spark, pipeline, executors)
-        print(f"  {executors} executors: {took:.2f} s a batch", flush=True)
-        too_few, enough = (executors, enough) if took > TRIGGER else (too_few, executors)
-    spark.stop()
-    return enough
-
-
-def batch_time(spark: SparkSession, pipeline: Pipeline, executors: int) -> float:
-    """Median time of a batch on so many executors, with the state spread over them; the first that is far too long."""
-    query = start(spark, pipeline, pipeline.rate * (1 + HEADROOM))
-    engine = SparkEngine(spark, query).start()
-    batches: list[MicroBatch] = []
-
-    def more(count: int) -> None:
-        wanted = len(batches) + count
-        while len(batches) < wanted:
-            batches.extend(seen.batch for seen in engine.seen(1.0))
-
-    def far_too_long() -> bool:
-        """It falls behind, and each batch would be longer still."""
-        return len(batches) > COLD and batches[-1].duration / 1000 > FAR_TOO_LONG * TRIGGER
-
     try:
-        engine.carry_out(SetExecutors(0, executors))
-        while len(engine.executors()) != executors:
-            engine.seen(0.5)
-        more(2)
-        engine.carry_out(SpreadBins(0, batches[-1].query))
-        for _ in range(SWEPT):
-            more(1)
-            if far_too_long():
-                return batches[-1].duration / 1000
-        return statistics.median(batch.duration / 1000 for batch in batches[-SWEPT // 2 :])
+        return least_that_does(spark, lambda: start(spark, pipeline, pipeline.rate * (1 + HEADROOM)))
     finally:
-        engine.stop()
-        query.stop()
-
-
-class Outcome(NamedTuple):
-    """What a run came to."""
-
-    moves: list[tuple[float, int]]
-    executors: int
-    batch: float
-    """Seconds, median of the last batches."""
-
-    def turns(self, first: int) -> int:
-        """How often it moved up after it had moved down, or the other way round: settling needs none."""
-        sizes = [first, *(count for _, count in self.moves)]
-        ups = [after > before for before, after in itertools.pairwise(sizes)]
-        return sum(one != other for one, other in itertools.pairwise(ups))
+        spark.stop()
 
 
 def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, journal: Path | None) -> Outcome:
@@ -183,16 +119,8 @@ def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, 
     if policy == "dynamic":
         return run_dynamic(cluster, pipeline, executors)
     spark = session(cluster, policy, executors)
-    moves: list[tuple[float, int]] = []
-    batches = []
+    entries: list[Entry | Seen] = []
     began = time.time()
-
-    def look(entry: Entry | Seen) -> None:
-        if isinstance(entry, Seen):
-            batches.append(entry.batch)
-        elif isinstance(entry, Intent) and isinstance(entry.action, SetExecutors):
-            moves.append((entry.at - began, entry.action.executors))
-
     query = start(spark, pipeline, pipeline.rate)
     scaler = headgate.attach(
         spark,
@@ -201,15 +129,16 @@ def run(cluster: LocalCluster, pipeline: Pipeline, policy: str, executors: int, 
         executors=(1, MOST),
         policy=policy,
         journal=journal,
-        watch=look,
+        watch=entries.append,
         **SETTLING,
     )
     with scaler:
-        wait(query, lambda: over(began, moves))
+        wait(query, lambda: over(began, moves_in(entries, began)))
         there = scaler.executors.observed
     query.stop()
     spark.stop()
-    return Outcome(moves, there, statistics.median(batch.duration / 1000 for batch in batches[-5:]))
+    durations = [entry.batch.duration / 1000 for entry in entries if isinstance(entry, Seen)]
+    return Outcome(executors, moves_in(entries, began), there, statistics.median(durations[-5:]))
 
 
 def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int) -> Outcome:
@@ -239,7 +168,7 @@ def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int) -> Ou
     took = statistics.median(one.durationMs["triggerExecution"] / 1000 for one in query.recentProgress[-5:])
     query.stop()
     spark.stop()
-    return Outcome(moves, last, took)
+    return Outcome(executors, moves, last, took)
 
 
 def over(began: float, moves: list[tuple[float, int]]) -> bool:
@@ -281,10 +210,10 @@ def main() -> None:
             pipeline = PIPELINES[name]
             print(f"{name}, {pipeline.rate:g} records/s every {TRIGGER:g} s, {HEADROOM:.0%} headroom")
             with cluster(f"{name}-sweep") as one:
-                least = least_that_does(one, pipeline)
-            print(f"  least that does: {least}")
+                fewest = least(one, pipeline)
+            print(f"  least that does: {fewest}")
             for number in range(max(given.repeat, given.repeat_others)):
-                for side, executors in (("under", 1), ("over", MOST)):
+                for side, executors in SIDES.items():
                     for policy in policies:
                         if number >= (given.repeat if policy == "capacity" else given.repeat_others):
                             continue
@@ -293,12 +222,11 @@ def main() -> None:
                         with cluster(called) as one:
                             came = run(one, pipeline, policy, executors, journal)
                         steps[policy].append(len(came.moves))
-                        turns[policy] += came.turns(executors)
-                        right[policy] += least <= came.executors <= least + 1
-                        path = " -> ".join([str(executors), *(f"{count} (at {at:.0f} s)" for at, count in came.moves)])
+                        turns[policy] += came.turns
+                        right[policy] += fewest <= came.executors <= fewest + 1
                         print(
-                            f"  {policy:9} from {side:6} {path:32} ended with {came.executors}, "
-                            f"least {least}; batches {came.batch:.2f} s",
+                            f"  {policy:9} from {side:6} {came.way:32} ended with {came.executors}, "
+                            f"least {fewest}; batches {came.batch:.2f} s",
                             flush=True,
                         )
     print()
@@ -311,7 +239,7 @@ def main() -> None:
         )
     if "capacity" in policies:
         taken = steps["capacity"]
-        held = max(taken) <= 2 and sum(count <= 1 for count in taken) >= len(taken) * 10 / 12 and not turns["capacity"]
+        held = max(taken) <= 2 and sum(count <= 1 for count in taken) >= len(taken) * ONE_STEP and not turns["capacity"]
         print(f"at most 2 steps each, 10 of 12 in one, none turns back: {'met' if held else 'MISSED'}")
 
 

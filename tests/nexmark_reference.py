@@ -145,6 +145,24 @@ REFERENCE = {
 }
 
 
+# Joins that forget: pairs of events that lie further apart than this are no pairs.
+_WITHIN = 10_000_000
+
+
+def _near(one, other):
+    return f"abs(epoch_us({one}.dateTime) - epoch_us({other}.dateTime)) <= {_WITHIN}"
+
+
+REFERENCE |= {
+    "q3-bounded": f"{REFERENCE['q3']} and {_near('a', 'p')}",
+    "q20-bounded": f"""
+        select * from ({REFERENCE["q20"]})
+        where abs(epoch_us(dateTime) - epoch_us(auction_dateTime)) <= {_WITHIN}
+    """,
+    "q23-bounded": f"{REFERENCE['q23']} where {_near('b', 'p')} and {_near('b', 'a')}",
+}
+
+
 def at_rest(rows, settings):
     """A database with so many events in three tables."""
     stream = pa.Table.from_batches([events(np.arange(rows, dtype=np.uint64), settings)])

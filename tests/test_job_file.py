@@ -62,6 +62,20 @@ def test_everything_can_be_said(job):
     assert (found.options, found.policy) == ({"rate": 10}, "ds2")
 
 
+def test_settings_of_spark_are_a_table_of_their_own(job):
+    found = job(
+        f"{LEAST}[cluster]\nslots = 4\n[cluster.conf]\n'spark.jars' = 'a.jar,b.jar'\n'spark.ui.enabled' = false\n"
+    )
+    assert found.cluster.conf == {"spark.jars": "a.jar,b.jar", "spark.ui.enabled": False}
+
+
+def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
+    found = job(
+        f"{LEAST}mode = 'advise'\n[cluster]\nslots = 4\nconf = {{ 'spark.dynamicAllocation.enabled' = true }}\n"
+    )
+    assert found.cluster.conf == {"spark.dynamicAllocation.enabled": True}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -82,6 +96,20 @@ def test_everything_can_be_said(job):
         (LEAST + "[cluster]\nslots = 4\nmemory = '1.5g'", 'memory is "1.5g"; give it as 800m or 2g'),
         (LEAST + "[cluster]\nslots = 4\nmemory = '256m'", "Spark starts no executor with less than 450m"),
         (LEAST + "[cluster]\nslots = 4\ncores = 0", "[cluster] cores is 0"),
+        (LEAST + "[cluster]\nslots = 4\nconf = { jars = 'a.jar' }", "jars is no setting of Spark; they all begin with"),
+        (
+            LEAST + "[cluster]\nslots = 4\nconf = { 'spark.executor.memory' = '4g' }",
+            "[cluster] conf: spark.executor.memory is set by Headgate; give memory of [cluster] instead",
+        ),
+        (
+            LEAST + "[cluster]\nslots = 4\nconf = { 'spark.executor.instances' = 3 }",
+            "[cluster] conf: spark.executor.instances is set by Headgate; give start of [executors] instead",
+        ),
+        (
+            LEAST + "[cluster]\nslots = 4\nconf = { 'spark.dynamicAllocation.enabled' = true }",
+            "spark.dynamicAllocation.enabled says how executors come and leave, which Headgate does; take it out, ",
+        ),
+        (LEAST + "[cluster]\nslots = 4\nconf = { 'spark.a' = ['b'] }", "got `array`"),
         (LEAST + "[policy]\nname = 'capasity'", 'did you mean "capacity"?'),
         (LEAST.replace("count.py:build", "count.py"), 'build is "count.py"'),
     ],

@@ -2,6 +2,13 @@
 
 Every file is named after its batch and written in one go, so a batch that is run again after a crash writes the same
 file again: nothing is lost and nothing counted twice.
+
+Options:
+
+* `rate` in sentences a second, or `load`, which changes by plan; `words` of a sentence;
+* `seconds_per_sentence` that the splitter takes, and `seconds_per_word` that the counter does: both wait meanwhile;
+* `preset`: all of these as Dhalion and DS2 have had them (`heron` or `flink`), scaled by `slower` and `smaller`;
+* `output`, a folder for counts; `trigger`; `partitions` of the source.
 """
 
 import json
@@ -15,22 +22,28 @@ import pyarrow.compute as pc
 from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
+from headgate.workloads.word_count import word_count_options
 
 
 def build(spark, settings):
     """Sentences at a rate, split by an operator that takes its time, counted by word."""
-    options = settings.options
+    options = word_count_options(settings.options)
     spark.dataSource.register(SentencesSource)
     sentences = (
         spark.readStream.format("sentences")
-        .option("load", str(Constant(float(options["rate"]))))
+        .option("load", options.get("load") or str(Constant(float(options["rate"]))))
         .option("partitions", str(options.get("partitions", 4)))
+        .option("words", str(options.get("words", 10)))
         .load()
     )
-    parsed = settings.exchange(sentences, "parse").mapInArrow(
+    words = settings.exchange(sentences, "parse").mapInArrow(
         throttle(options["seconds_per_sentence"], split), "word string"
     )
-    counts = parsed.groupBy("word").count()
+    if "seconds_per_word" in options:  # each word on its own: what Spark counts beforehand is counted behind this
+        words = settings.exchange(words, "count", "word").mapInArrow(
+            throttle(options["seconds_per_word"], take), "word string"
+        )
+    counts = words.groupBy("word").count()
     target = Path(settings.path(options["output"]))
     target.mkdir(parents=True, exist_ok=True)
     return (
@@ -44,6 +57,11 @@ def split(batch):
     """Sentences into words."""
     words = pc.list_flatten(pc.split_pattern(batch.column("sentence"), " "))
     return pa.RecordBatch.from_arrays([words], names=["word"])
+
+
+def take(batch):
+    """Words, as they are."""
+    return batch
 
 
 def write(target, changed, number):

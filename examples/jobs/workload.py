@@ -7,6 +7,7 @@ Options (those of the workload's source among them, as `source.NAME`):
   writes to: `kafka://127.0.0.1:9092/nexmark`;
 * `seconds_per_event`: an operator in front of the query that takes so long for each event and waits meanwhile, which
   lets a query scale on a machine with few cores;
+* `redis`, of `ads` alone: look campaigns up in the Redis at this address, `redis://127.0.0.1:6379`;
 * `trigger`, and `output`: a folder for rows that are final; without one they go nowhere.
 """
 
@@ -20,6 +21,8 @@ def build(spark, settings):
     options = settings.options
     workload = one_of("workload", WORKLOADS, options)
     query = one_of("query", workload.queries, options)
+    if "redis" in options:
+        query = from_redis(query, options)
     events = stream(spark, workload.source, options)
     if options.get("seconds_per_event"):
         slow = throttle(float(options["seconds_per_event"]))
@@ -45,6 +48,16 @@ def one_of(option, known, options):
     if name not in known:
         raise InputError(f"[options] {option}: there is no {name}{did_you_mean(name, known)}")
     return known[name]
+
+
+def from_redis(query, options):
+    """The query with campaigns from Redis."""
+    from headgate.workloads.ads.campaigns_in_redis import views_from_redis  # noqa: PLC0415 - an extra of its own
+    from headgate.workloads.ads.views_by_campaign import VIEWS_BY_CAMPAIGN  # noqa: PLC0415
+
+    if query is not VIEWS_BY_CAMPAIGN:
+        raise InputError(f"[options] redis: {query.name} of {options['workload']} looks nothing up; leave it out")
+    return views_from_redis(options["redis"])
 
 
 def stream(spark, source, options):

@@ -27,6 +27,14 @@ def test_a_workloads_job_builds_its_query_behind_an_exchange_of_its_own(spark, t
     assert exchanges == {"events": 8}
 
 
+@pytest.mark.parametrize("name", ["word_count_heron", "word_count_flink"])
+def test_a_word_count_by_preset_has_splitters_and_counters(spark, tmp_path, name):
+    exchanges = {}
+    with ready_for_workloads(spark):
+        built(spark, tmp_path, name, exchanges)
+    assert exchanges == {"parse": 8, "count": 16}
+
+
 def test_a_workloads_job_reads_its_events(spark, tmp_path):
     with ready_for_workloads(spark):
         query = built(spark, tmp_path, "ads", {}).option("checkpointLocation", str(tmp_path / "checkpoint")).start()

@@ -21,6 +21,7 @@ Paths are relative to the file. Whatever is wrong with it is said in one line th
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,7 +44,21 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory: str = "1g"
     """Of each executor."""
     conf: dict[str, str | int | float | bool] = {}
-    """Further settings of Spark, as they are."""
+    """Further settings of Spark, as they are: `"spark.jars" = "a.jar,b.jar"`. Not those that are Headgate's own."""
+
+
+_SAID_ELSEWHERE = {
+    "spark.app.name": "name",
+    "spark.cores.max": "most of [executors]",
+    "spark.executor.cores": "cores of [cluster]",
+    "spark.executor.instances": "start of [executors]",
+    "spark.executor.memory": "memory of [cluster]",
+    "spark.master": "master of [cluster]",
+    "spark.sql.streaming.checkpointLocation": "checkpoint",
+}
+"""Settings of Spark that Headgate sets itself, and what sets them in a job's file."""
+_KEPT = ("spark.decommission.", "spark.dynamicAllocation.", "spark.storage.decommission.")
+"""Beginnings of settings about how executors come and leave, which is Headgate's affair where it acts."""
 
 
 class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,6 +158,7 @@ def _checked(file: Path, written: JobFile) -> Job:
         raise InputError(
             f'{file}: [cluster] needs either master = "spark://…" or slots = N (a cluster on this machine)'
         )
+    _check_conf(file, cluster.conf, acts=written.mode == "act")
     if cluster.cores < 1:
         raise InputError(f"{file}: [cluster] cores is {cluster.cores}; give at least 1")
     try:
@@ -176,6 +192,21 @@ def _checked(file: Path, written: JobFile) -> Job:
         written.parallelism,
         written.options,
     )
+
+
+def _check_conf(file: Path, conf: Mapping[str, object], *, acts: bool) -> None:
+    """Whether all of it is Spark's, and none of it Headgate's own."""
+    for setting in conf:
+        if not setting.startswith("spark."):
+            raise InputError(f"{file}: [cluster] conf: {setting} is no setting of Spark; they all begin with spark.")
+        if setting in _SAID_ELSEWHERE:
+            instead = _SAID_ELSEWHERE[setting]
+            raise InputError(f"{file}: [cluster] conf: {setting} is set by Headgate; give {instead} instead")
+        if acts and setting.startswith(_KEPT):
+            raise InputError(
+                f"{file}: [cluster] conf: {setting} says how executors come and leave, which Headgate does; "
+                'take it out, or take advice only (mode = "advise")'
+            )
 
 
 def _path(here: Path, text: str) -> str:
