@@ -117,7 +117,8 @@ def main() -> int:
         spark.sparkContext.setLogLevel("OFF")
         spark.dataSource.register(SentencesSource)
         for name in given.kinds.split(","):
-            with tempfile.TemporaryDirectory() as folder:
+            # Executors may still be writing a snapshot for a query that is over.
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 try:
                     print(f"\n{name}: {cut_off_everywhere(spark, KINDS[name], Path(folder))}; every key exact")
                 except (StateError, HeadgateError) as problem:
