@@ -58,7 +58,7 @@ class TaskRow(msgspec.Struct, frozen=True, gc=False):
         return min(figures) >= 0 and max(figures) <= MOST_BELIEVED and 0 < self.launched <= self.finished
 
 
-class RanStage(msgspec.Struct, eq=False):
+class RanStage(msgspec.Struct, eq=False, gc=False):
     """A stage of one batch, filled while the batch runs."""
 
     id: int
@@ -348,17 +348,19 @@ def _state(progress: Progress, stages: Sequence[RanStage], names: Sequence[str])
 
 def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks | None:
     """The tasks of these stages; None if one of them says what cannot be true."""
-    rows = [stage.tasks[partition] for stage in stages for partition in sorted(stage.tasks)]
-    executor, partition, launched, finished, *measured = zip(*map(astuple, rows), strict=True)
+    rows: list[TaskRow] = []
+    for stage in stages:
+        rows += map(stage.tasks.__getitem__, sorted(stage.tasks))
+    executor, *figures = zip(*map(astuple, rows), strict=True)
     # One array for all of them: in a small batch, making arrays takes longer than filling them. And packed, not handed
     # to numpy as numbers: that takes half the time, finds those below zero, and shows those that are too large.
-    figures = chain(partition, launched, finished, *measured)
     try:
-        packed = struct.pack(f"<{len(rows) * (len(measured) + 3)}Q", *figures)
+        packed = struct.pack(f"<{len(rows) * len(figures)}Q", *chain.from_iterable(figures))
     except struct.error:
         return None
+    _, launched, finished, *_ = figures
     too_large = packed[7::8].strip(_HIGHEST_BYTE) or packed[6::8].strip(_NEXT_BYTE)
-    if too_large or min(launched) == 0 or any(map(gt, launched, finished)):
+    if too_large or 0 in launched or any(map(gt, launched, finished)):
         return None
-    columns = np.frombuffer(packed, _EIGHT_BYTES).reshape(-1, len(rows))
-    return Tasks(operator, columns[0], executor, *columns[1:])
+    partition, *measured = np.ndarray((len(figures), len(rows)), _EIGHT_BYTES, packed)
+    return Tasks(operator, partition, executor, *measured)
