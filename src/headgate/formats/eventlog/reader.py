@@ -4,7 +4,7 @@ A line's type stands in its first bytes; lines of types nobody wants are passed 
 of a log is ever an error: what cannot be read is left out and said in `notes`. The one refusal is a file in which
 nothing looks like an event.
 
-Invariant: what is kept between two events is a piece of the file and a line that has begun, never more.
+Invariant: what is kept between two events is a piece of the file with its events and a line that has begun, never more.
 """
 
 import time
