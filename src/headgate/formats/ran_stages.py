@@ -31,6 +31,7 @@ _HIGHEST_BYTE, _NEXT_BYTE = b"\0", bytes(range(32))
 """Those of a figure that is believed, when it has eight."""
 _EIGHT_BYTES = np.dtype("<i8")
 _SHORT = 1024
+"""Text that is remembered is shorter: a long one would be kept for good."""
 
 
 class TaskRow(msgspec.Struct, frozen=True, gc=False):
@@ -57,32 +58,29 @@ class TaskRow(msgspec.Struct, frozen=True, gc=False):
         return min(figures) >= 0 and max(figures) <= MOST_BELIEVED and 0 < self.launched <= self.finished
 
 
-class RanStage:
+class RanStage(msgspec.Struct, eq=False, gc=False):
     """A stage of one batch, filled while the batch runs."""
 
-    def __init__(
-        self, id: int, parents: tuple[int, ...], execution: int = -1, planned: int = 0, root: int = -1
-    ) -> None:
-        self.id = id
-        self.parents = parents
-        self.execution = execution
-        """The SQL execution whose plan it carries out a part of; a batch may have several, with the same plan."""
-        self.root = root
-        """The execution of the batch itself, where that one is only an action inside it."""
-        self.planned = planned
-        """How many tasks it was to have; 0 where that is not known."""
-        self.over = False
-        """Whether its end was seen."""
-        self.fragment: Fragment | None = None
-        self.counters: tuple[int, ...] = ()
-        """The accumulators that the rows of its fragment are counted with."""
-        self.rows: dict[int, int] = {}
-        """Accumulator -> rows, over all tasks."""
-        self.tasks: dict[int, TaskRow] = {}
-        """Partition -> what its successful attempt measured."""
-        self.lost = 0
-        self.implausible = 0
-        """Tasks that were left out because they say what cannot be true."""
+    id: int
+    parents: tuple[int, ...]
+    execution: int = -1
+    """The SQL execution whose plan it carries out a part of; a batch may have several, with the same plan."""
+    planned: int = 0
+    """How many tasks it was to have; 0 where that is not known."""
+    root: int = -1
+    """The execution of the batch itself, where that one is only an action inside it."""
+    over: bool = False
+    """Whether its end was seen."""
+    fragment: Fragment | None = None
+    counters: tuple[int, ...] = ()
+    """The accumulators that the rows of its fragment are counted with."""
+    rows: dict[int, int] = {}
+    """Accumulator -> rows, over all tasks."""
+    tasks: dict[int, TaskRow] = {}
+    """Partition -> what its successful attempt measured."""
+    lost: int = 0
+    implausible: int = 0
+    """Tasks that were left out because they say what cannot be true."""
 
     def leave_out_implausible_tasks(self) -> None:
         """And count them."""
@@ -128,7 +126,7 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
     )
 
 
-class _Kind(NamedTuple):
+class _Kind(msgspec.Struct, frozen=True, gc=False):
     """All of a stage that its place in the dataflow depends on; the same in batch after batch."""
 
     fragment: Fragment
@@ -200,11 +198,16 @@ def _emitted(progress: Progress) -> int | None:
 
 
 def milliseconds(timestamp: str) -> int:
-    """Of a timestamp as queries write it; 0 for what is none.
+    """Of a timestamp as queries write it; 0 for what is none. Remembered, because a batch's is asked for twice.
 
     >>> milliseconds("1970-01-01T00:00:01.500Z")
     1500
     """
+    return _milliseconds(timestamp) if len(timestamp) < _SHORT else 0
+
+
+@lru_cache(maxsize=16)
+def _milliseconds(timestamp: str) -> int:
     try:
         return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
     except (ValueError, OverflowError):
@@ -246,16 +249,17 @@ def _feeders(place: int, kinds: Sequence[_Kind]) -> list[int]:
 
 def _node_outputs(stage: RanStage) -> tuple[NodeOutput, ...]:
     """What the nodes of a stage put out; one that did not say anything is left out."""
+    if stage.fragment is None:
+        return ()
     outputs: list[NodeOutput] = []
     said = False
-    for node, counter in zip(stage.fragment.rows, stage.counters, strict=True) if stage.fragment else ():
-        rows = stage.rows.get(counter)
-        said = said and node.again
-        if rows is not None:
-            if said:
-                outputs[-1] = NodeOutput(node.node, max(rows, outputs[-1].rows))
-            else:
-                outputs.append(NodeOutput(node.node, rows))
+    for (node, again), rows in zip(stage.fragment.rows, map(stage.rows.get, stage.counters), strict=True):
+        if rows is None:
+            said = said and again
+        elif said and again:
+            outputs[-1] = NodeOutput(node, max(rows, outputs[-1].rows))
+        else:
+            outputs.append(NodeOutput(node, rows))
             said = True
     return tuple(outputs)
 
@@ -278,14 +282,17 @@ def _description(text: str) -> str:
     >>> _description("org.apache.spark.PythonMicroBatchStream@668ded1e"), _description("KafkaV2[Subscribe[clicks]]")
     ('PythonMicroBatchStream', 'KafkaV2[Subscribe[clicks]]')
     """
-    if "@" not in text:
-        return text
+    return _nameless(text) if "@" in text and len(text) < _SHORT else text
+
+
+@lru_cache(maxsize=64)
+def _nameless(text: str) -> str:
     nameless = re.fullmatch(r"(?:[\w$]+\.)*([\w$]+)@[0-9a-f]{1,8}", text)
     return nameless[1] if nameless else text
 
 
 def _offset_of(offset: Raw) -> str:
-    """Remembered, because a batch begins where the one before ended; not a long one, which would be kept for good."""
+    """Remembered, because a batch begins where the one before ended."""
     return _short_offset(bytes(offset)) if len(offset) < _SHORT else _offset(bytes(offset))
 
 
@@ -341,17 +348,19 @@ def _state(progress: Progress, stages: Sequence[RanStage], names: Sequence[str])
 
 def _columns(operator: npt.NDArray[np.int32], stages: Iterable[RanStage]) -> Tasks | None:
     """The tasks of these stages; None if one of them says what cannot be true."""
-    rows = [stage.tasks[partition] for stage in stages for partition in sorted(stage.tasks)]
-    executor, partition, launched, finished, *measured = zip(*map(astuple, rows), strict=True)
+    rows: list[TaskRow] = []
+    for stage in stages:
+        rows += map(stage.tasks.__getitem__, sorted(stage.tasks))
+    executor, *figures = zip(*map(astuple, rows), strict=True)
     # One array for all of them: in a small batch, making arrays takes longer than filling them. And packed, not handed
     # to numpy as numbers: that takes half the time, finds those below zero, and shows those that are too large.
-    figures = chain(partition, launched, finished, *measured)
     try:
-        packed = struct.pack(f"<{len(rows) * (len(measured) + 3)}Q", *figures)
+        packed = struct.pack(f"<{len(rows) * len(figures)}Q", *chain.from_iterable(figures))
     except struct.error:
         return None
+    _, launched, finished, *_ = figures
     too_large = packed[7::8].strip(_HIGHEST_BYTE) or packed[6::8].strip(_NEXT_BYTE)
-    if too_large or min(launched) == 0 or any(map(gt, launched, finished)):
+    if too_large or 0 in launched or any(map(gt, launched, finished)):
         return None
-    columns = np.frombuffer(packed, _EIGHT_BYTES).reshape(-1, len(rows))
-    return Tasks(operator, columns[0], executor, *columns[1:])
+    partition, *measured = np.ndarray((len(figures), len(rows)), _EIGHT_BYTES, packed)
+    return Tasks(operator, partition, executor, *measured)

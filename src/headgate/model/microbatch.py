@@ -35,7 +35,7 @@ class SourceRead(msgspec.Struct, frozen=True, gc=False):
     """Rows that came in for each second since the batch before; NaN where Spark could not tell."""
 
 
-class KeptState(msgspec.Struct, frozen=True):
+class KeptState(msgspec.Struct, frozen=True, gc=False):
     """What one stateful node of the plan keeps and what the batch spent on it, over all its partitions."""
 
     operator: str
@@ -73,7 +73,7 @@ class Executor(msgspec.Struct, frozen=True, gc=False):
     slots: int
 
 
-class Tasks(msgspec.Struct, frozen=True, eq=False):
+class Tasks(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The tasks whose results counted, one row each; attempts that failed or came second are not among them."""
 
     operator: npt.NDArray[np.int32]

@@ -9,8 +9,8 @@ No content of a log is ever an error: what cannot be put together is left out an
 kept is a few batches of each of some runs, and some plans, however long the log and whatever is missing from it.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -41,7 +41,7 @@ from headgate.formats.eventlog.sql import (
     SQLExecutionEnd,
     SQLExecutionStart,
 )
-from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, StateOperator
+from headgate.formats.eventlog.streaming import QueryProgress, QueryTerminated, StateOperator
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import MOST_BELIEVED, RanStage, TaskRow, micro_batch, milliseconds
 from headgate.model.microbatch import Executor, MicroBatch
@@ -102,16 +102,14 @@ class Batches(Iterator[MicroBatch]):
         return self._assembly.missing.gaps()
 
     def _read(self, events: Iterable[Event]) -> Iterator[MicroBatch]:
-        assembly = self._assembly
-        takes = assembly.takes().get
+        takes = self._assembly.takes().get
         for event in events:
-            if isinstance(event, QueryProgress):
-                batch = assembly.close(event.progress)
+            take = takes(type(event))
+            if take is not None:
+                batch = take(event)
                 if batch is not None:
                     yield batch
-            elif take := takes(type(event)):
-                take(event)
-        assembly.end()
+        self._assembly.end()
 
 
 class _Plan:
@@ -120,13 +118,12 @@ class _Plan:
     def __init__(self, text: bytes, templates: PlanTemplates) -> None:
         self._text = text
         self._templates = templates
-
-    @cached_property
-    def _cut(self) -> CutPlan:
-        return self._templates.cut(self._text)
+        self._cut: CutPlan | None = None
 
     def carried_out(self, accumulables: Raw) -> Part | None:
         """The part of it that a task with these accumulables carries out."""
+        if self._cut is None:
+            self._cut = self._templates.cut(self._text)
         return self._cut.carried_out(accumulables)
 
 
@@ -146,11 +143,14 @@ class _Missing:
         for stage in stages:
             self.implausible_tasks += stage.implausible
             if stage.tasks:
-                lacking = max(0, min(stage.planned, MOST_BELIEVED) - len(stage.tasks))
-                self.tasks += lacking
-                self.stages_with_missing_tasks += lacking > 0
-                self.names += stage.fragment is None
-                self.rows += stage.fragment is not None and not stage.over
+                lacking = min(stage.planned, MOST_BELIEVED) - len(stage.tasks)
+                if lacking > 0:
+                    self.tasks += lacking
+                    self.stages_with_missing_tasks += 1
+                if stage.fragment is None:
+                    self.names += 1
+                elif not stage.over:
+                    self.rows += 1
 
     def gaps(self) -> tuple[Gap, ...]:
         """Those that there are, the gravest first."""
@@ -177,7 +177,7 @@ class _Assembly:
         self.stages: dict[int, RanStage] = {}
         self.runs: dict[str, dict[int, list[int]]] = {}
         """Run -> batch -> its stages; each in order of first appearance."""
-        self.planned: dict[int, None] = {}
+        self.planned: OrderedDict[int, None] = OrderedDict()
         """Stages that some job has planned, whoever's, the last ones."""
         self.incomplete: set[tuple[str, int]] = set()
         """Batches that were open while tasks ran that no job in the log has planned: some of it may be theirs."""
@@ -192,9 +192,10 @@ class _Assembly:
         self.cores_per_task = 1
         self.missing = _Missing()
 
-    def takes(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        """Who takes which event; a report is taken by `close`. No field: it would keep all this from being let go."""
+    def takes(self) -> Mapping[type[Event], Callable[[Any], MicroBatch | None]]:
+        """Who takes which event, and gives a batch if it is one's report. A field would keep all from being let go."""
         return {
+            QueryProgress: self.report,
             TaskEnd: self.task,
             JobStart: self.job,
             StageCompleted: self.stage_over,
@@ -236,9 +237,10 @@ class _Assembly:
 
     def job(self, event: JobStart) -> None:
         """Note the stages of a job that belongs to a batch; a stage seen before is one that is skipped."""
-        self.planned.update(dict.fromkeys(plan.id for plan in event.stages))
+        for plan in event.stages:
+            self.planned[plan.id] = None
         while len(self.planned) > _MOST_PLANNED:
-            del self.planned[next(iter(self.planned))]
+            self.planned.popitem(last=False)
         properties = event.properties
         if properties is None or properties.batch_id is None or properties.group_id is None:
             return
@@ -290,10 +292,10 @@ class _Assembly:
                 self._orphan(event.stage_id)
             return
         info, metrics = event.info, event.metrics
-        partition = info.partition if info.partition >= 0 else info.index
-        if event.reason.kind != "Success" or metrics is None:
+        if metrics is None or event.reason.kind != "Success":
             stage.lost += 1
             return
+        partition = info.partition if info.partition >= 0 else info.index
         if partition in stage.tasks:
             if stage.tasks[partition].believable:
                 stage.lost += 1
@@ -301,6 +303,7 @@ class _Assembly:
             stage.implausible += 1
         if stage.fragment is None and (part := self._part_of(stage, event)):
             stage.fragment, stage.counters = part.fragment, part.counters
+        shuffled = metrics.shuffle_read
         stage.tasks[partition] = TaskRow(
             info.executor,
             partition,
@@ -309,10 +312,10 @@ class _Assembly:
             metrics.deserialize_time,
             metrics.run_time,
             metrics.result_serialization_time,
-            metrics.shuffle_read.fetch_wait_time,
+            shuffled.fetch_wait_time,
             metrics.gc_time,
             metrics.cpu_time_ns + metrics.deserialize_cpu_time_ns,
-            metrics.shuffle_read.records + metrics.input.records,
+            shuffled.records + metrics.input.records,
             metrics.shuffle_write.records or metrics.output.records,
             metrics.memory_bytes_spilled + metrics.disk_bytes_spilled,
         )
@@ -378,14 +381,15 @@ class _Assembly:
                     stage.rows[counter] = stage.rows.get(counter, 0) + counted[counter]
         for stage in stages:
             self.on_driver.pop(stage.execution, None)
-            wrong = [counter for counter, rows in stage.rows.items() if not 0 <= rows <= MOST_BELIEVED]
-            self.missing.implausible_figures += len(wrong)
-            for counter in wrong:
-                del stage.rows[counter]
+            if stage.rows and not _believable(stage.rows.values()):
+                believed = {counter: rows for counter, rows in stage.rows.items() if 0 <= rows <= MOST_BELIEVED}
+                self.missing.implausible_figures += len(stage.rows) - len(believed)
+                stage.rows = believed
         return stages
 
-    def close(self, progress: Progress) -> MicroBatch | None:
+    def report(self, event: QueryProgress) -> MicroBatch | None:
         """The batch this report is about, if anything ran for it; what is known of it is forgotten."""
+        progress = event.progress
         batches = self.runs.get(progress.run_id, {})
         stages = self._take(batches.pop(progress.batch_id, ()))
         if not batches:

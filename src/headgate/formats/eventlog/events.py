@@ -22,7 +22,6 @@ from headgate.formats.eventlog.jobs import (
     JobStart,
     StageCompleted,
     StageSubmitted,
-    decode_job_start,
     decode_stage_completed,
 )
 from headgate.formats.eventlog.sql import (
@@ -95,7 +94,6 @@ Decode: TypeAlias = Callable[[bytes, int, int], Event]
 
 # Events with a large part that nobody needs all of, which is cut out as bytes before the rest is decoded.
 _CUT: dict[type[Event], Decode] = {
-    JobStart: decode_job_start,
     TaskEnd: decode_task_end,
     StageCompleted: decode_stage_completed,
     SQLExecutionStart: decode_execution_start,

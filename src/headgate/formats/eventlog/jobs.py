@@ -86,31 +86,6 @@ _AFTER_RDDS = b'}],"Parent IDs":['
 _ACCUMULABLES = b',"Accumulables":['
 _AFTER_ACCUMULABLES = b'}],"Resource Profile Id":'
 _STAGE_COMPLETED = msgspec.json.Decoder(StageCompleted)
-_JOB_START = msgspec.json.Decoder(JobStart)
-
-
-def decode_job_start(data: bytes, start: int, end: int) -> JobStart:
-    """The event in these bytes. The RDDs of its stages, two thirds of it, are cut out unread.
-
-    >>> line = b'{"Job ID":4,"Stage Infos":[{"Stage ID":7,"Number of Tasks":2,"RDD Info":[{"RDD ID":1}],'
-    >>> line += b'"Parent IDs":[6]}],"Stage IDs":[7]}'
-    >>> decode_job_start(line, 0, len(line)).stages[0].parents
-    (6,)
-    """
-    pieces, at = [], start
-    while (rdds := data.find(_RDDS, at, end)) >= 0 and (after := data.find(_AFTER_RDDS, rdds, end)) >= 0:
-        pieces.append(data[at : rdds + len(_RDDS)])
-        at = after + 1
-    if pieces:
-        try:
-            event = _JOB_START.decode(b"".join([*pieces, data[at:end]]))
-        except msgspec.MsgspecError:
-            pass
-        else:
-            # Something that is asked for may stand among what was cut out, if another program wrote it.
-            if len(event.stages) == len(event.stage_ids) and all(stage.tasks for stage in event.stages):
-                return event
-    return _JOB_START.decode(data[start:end])
 
 
 def decode_stage_completed(data: bytes, start: int, end: int) -> StageCompleted:

@@ -1,6 +1,6 @@
 """Bytes as they come -> whole lines. What follows the last line end waits for more.
 
-Most lines lie whole in the bytes as they came, and are pointed to there instead of being copied: a line is a `Span`.
+Most lines lie whole in the bytes as they came, and are pointed to there instead of being copied: a `Span` of lines.
 A line that never ends must not fill the memory: beyond a limit it is dropped up to its end and comes out as None.
 """
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 _LONGEST = 64 << 20
 
-Span = tuple[bytes, int, int]
-"""Some bytes, where the line begins in them, and where it ends."""
+Span = tuple[bytes, int]
+"""Some bytes, and where the first of the lines in them begins; each has its end, and what follows the last is none."""
 
 
 class Lines:
@@ -22,29 +22,24 @@ class Lines:
         self._dropping = False
 
     def feed(self, data: bytes) -> Iterator[Span | None]:
-        r"""The lines that are complete with these bytes, without their ends.
+        r"""The lines that are complete with these bytes: the one that had begun before, and those that lie in them.
 
         >>> lines = Lines()
-        >>> list(lines.feed(b"one\ntw")), list(lines.feed(b"o\n")), lines.rest
-        ([(b'one\ntw', 0, 3)], [(b'two', 0, 3)], b'')
+        >>> list(lines.feed(b"one\ntw")), list(lines.feed(b"o\nthree\n")), lines.rest
+        ([(b'one\ntw', 0)], [(b'two\n', 0), (b'o\nthree\n', 2)], b'')
         """
-        find = data.find
-        end = find(b"\n")
-        if end < 0:
+        last = data.rfind(b"\n") + 1
+        if not last:
             self._keep(data)
             return
         start = 0
         if self._dropping or self._begun:
-            whole = b"".join([*self._begun, data[:end]])
-            yield None if self._dropping else (whole, 0, len(whole))
-            start = end + 1
-            end = find(b"\n", start)
+            start = data.find(b"\n") + 1
+            yield None if self._dropping else (b"".join([*self._begun, data[:start]]), 0)
         self._begun, self._length, self._dropping = [], 0, False
-        while end >= 0:
-            yield data, start, end
-            start = end + 1
-            end = find(b"\n", start)
-        self._keep(data[start:])
+        if start < last:
+            yield data, start
+        self._keep(data[last:])
 
     @property
     def rest(self) -> bytes:

@@ -39,7 +39,7 @@ _ID_KEY = b'"accumulatorId"'
 _ID = re.compile(_ID_KEY + rb":(\d+)(?=[,}])")
 _SAID = re.compile(rb'"(?:nodeName|simpleString)":("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 _NUMBER = re.compile(rb"(?<![#\d])\d+")  # `#12` is a number that Spark deals out to a column
-_IDS = msgspec.json.Decoder(list[int])
+_IDS = msgspec.json.Decoder(tuple[int, ...])
 
 _MOST = 64
 _LONGEST = 256 << 10
@@ -70,18 +70,17 @@ class PlanTemplates:
         return CutPlan(text, template if template and template.fits(text) else None)
 
     def _known_as(self, text: bytes) -> "_KnownText":
-        as_long = self._known.pop(len(text), [])
-        known = next((one for one in as_long if one.is_like(text)), None)
-        if known is None:
-            known = _KnownText(text)
-            as_long.append(known)
-        self._known[len(text)] = as_long
+        as_long = self._known[len(text)] = self._known.pop(len(text), [])
+        for known in as_long:
+            if known.is_like(text):
+                return known
+        as_long.append(_KnownText(text))
         while sum(map(len, self._known.values())) > self._most:
             oldest = next(iter(self._known))
             del self._known[oldest][0]
             if not self._known[oldest]:
                 del self._known[oldest]
-        return known
+        return as_long[-1]
 
 
 class _KnownText:
@@ -178,9 +177,8 @@ class _Template:
 
     def filled(self, text: bytes) -> tuple[Part, ...] | None:
         """The parts of a plan that fits; None if they must be found the long way."""
-        try:
-            ids = _IDS.decode(b"[%b]" % b",".join(self._ids(text)))
-        except msgspec.MsgspecError:  # 007 is like 123, but no number in JSON
+        ids = _ids(self._ids(text))
+        if ids is None:
             return None
         return tuple(
             Part(
@@ -195,17 +193,16 @@ class _Template:
         """The one part of a plan that fits whose witness is in the list; None: it must be found the long way."""
         if self._ambiguous or len(self._witnesses) < len(self._cut):
             return None
-        seen = [
-            number
-            for number, witness in self._witnesses.items()
-            if accumulables.rfind(b'{"ID":%b,' % text[witness]) >= 0
-        ]
-        if len(seen) != 1:
+        seen = -1
+        for number, witness in self._witnesses.items():
+            if accumulables.rfind(b'{"ID":%b,' % text[witness]) >= 0:
+                if seen >= 0:
+                    return None
+                seen = number
+        if seen < 0:
             return None
-        counters = self._counters[seen[0]](text)
-        if any(id.startswith(b"0") for id in counters):
-            return None
-        return Part(self._cut[seen[0]].fragment, tuple(map(int, counters)))
+        counters = _ids(self._counters[seen](text))
+        return None if counters is None else Part(self._cut[seen].fragment, counters)
 
     def learn(self, text: bytes, number: int, updated: frozenset[int]) -> None:
         """Take note of what a task of a part updated, one that was found the long way."""
@@ -214,6 +211,18 @@ class _Template:
         seen = [self._spans[place] for place in self._own[number] if int(text[self._spans[place]]) in updated]
         if seen:
             self._witnesses[number] = max(seen, key=lambda span: int(text[span]))  # lists are searched from their ends
+
+
+def _ids(written: Iterable[bytes]) -> tuple[int, ...] | None:
+    """Ids as they are written; None if one is no number in JSON: 007 is like 123, but none.
+
+    >>> _ids([b"12", b"345"]), _ids([b"12", b"007"])
+    ((12, 345), None)
+    """
+    try:
+        return _IDS.decode(b"[%b]" % b",".join(written))
+    except msgspec.MsgspecError:
+        return None
 
 
 def _all_of(places: Sequence[int] | Sequence[slice]) -> Callable[[Any], tuple[Any, ...]]:

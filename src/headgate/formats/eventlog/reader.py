@@ -4,17 +4,18 @@ A line's type stands in its first bytes; lines of types nobody wants are passed 
 of a log is ever an error: what cannot be read is left out and said in `notes`. The one refusal is a file in which
 nothing looks like an event.
 
-Invariant: what is kept between two events is a piece of the file and a line that has begun, never more.
+Invariant: what is kept between two events is a piece of the file with its events and a line that has begun, never more.
 """
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
 from headgate.formats.eventlog.application import ApplicationEnd, LogStart
 from headgate.formats.eventlog.compression import LONGEST_MAGIC, Decompressor, codec_of, decompressor
-from headgate.formats.eventlog.events import EVERY_EVENT, Event, decoders
+from headgate.formats.eventlog.events import EVERY_EVENT, Decode, Event, decoders
 from headgate.formats.eventlog.framing import DamagedData
 from headgate.formats.eventlog.lines import Lines, Span
 from headgate.formats.eventlog.notes import (
@@ -81,7 +82,12 @@ class EventLog(Iterator[Event]):
     ) -> None:
         self._files = files
         self._wanted = frozenset(wanted)
-        self._decoders = decoders(self._wanted | {LogStart, ApplicationEnd})
+        self._decoders: dict[bytes, Callable[[bytes, int, int], Event | None]] = {
+            _HEAD + name + b'"': decode for name, decode in decoders(self._wanted).items()
+        }
+        """How a line begins -> what reads the rest of it, and gives an event if it is one that is wanted."""
+        for name, decode in decoders({LogStart, ApplicationEnd}).items():
+            self._decoders[_HEAD + name + b'"'] = self._marking(decode)
         self._follow, self._stop, self._pause = follow, stop, pause
         self._path, self._line = files.path, 0
         self._version: str | None = None
@@ -90,7 +96,7 @@ class EventLog(Iterator[Event]):
         self._seen_event, self._ended, self._over = False, False, False
         self.bytes_read = 0
         """Bytes of the log's files that were read so far, for a progress bar."""
-        self._events = self._all_files()
+        self._events = chain.from_iterable(self._all_files())
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
@@ -114,9 +120,9 @@ class EventLog(Iterator[Event]):
             notes.append(Unfinished())
         return tuple(notes)
 
-    # From files to lines.
+    # From files to lines. What comes out are the events of one piece of a file after the other.
 
-    def _all_files(self) -> Iterator[Event]:
+    def _all_files(self) -> Iterator[list[Event]]:
         current: str | None = None
         while True:
             finished = self._no_more_files()  # asked first: a file may appear between the two questions
@@ -130,7 +136,7 @@ class EventLog(Iterator[Event]):
         if not self._seen_event:
             raise self._no_event_log()
 
-    def _one_file(self, path: str) -> Iterator[Event]:
+    def _one_file(self, path: str) -> Iterator[list[Event]]:
         self._path, self._line = path, 0
         lines = Lines()
         undo: Decompressor | None = None
@@ -149,20 +155,21 @@ class EventLog(Iterator[Event]):
                         continue
                     undo = decompressor(path, codec_of(path, head))
                 for piece in undo.feed(data):
-                    yield from self._in_lines(lines.feed(piece))
+                    yield self._in_lines(lines.feed(piece))
                     if not self._seen_event and self.bytes_read > _GIVE_UP:
                         raise self._no_event_log()
         except DamagedData as damage:
             self._problems.append(Damaged(path, self._line + 1, str(damage)))
             return
         if self._ended or not self._follow or self._files.finished():
-            yield from self._last_line(lines.rest, undo is not None and undo.pending)
+            yield self._last_line(lines.rest, undo is not None and undo.pending)
 
-    def _last_line(self, line: bytes, pending: bool) -> Iterator[Event]:
+    def _last_line(self, line: bytes, pending: bool) -> list[Event]:
         """A last line without its end is an event if it is whole, and a log that was cut off if it is not.
 
         After the application's end there is nothing left to lose: Spark may still be closing its compressed stream.
         """
+        events: list[Event] = []
         if line.strip():
             try:
                 whole = _ANY_EVENT.decode(line)
@@ -171,9 +178,10 @@ class EventLog(Iterator[Event]):
                 pending |= self._seen_event
             else:
                 self._seen_event |= bool(whole.name)
-                yield from self._in_lines([(line, 0, len(line))])
+                events = self._in_lines([(line + b"\n", 0)])
         if pending and not self._ended:
             self._problems.append(CutOff(self._path, self._line + 1))
+        return events
 
     def _no_more_files(self) -> bool:
         return not self._follow or self._ended or self._files.finished()
@@ -194,55 +202,66 @@ class EventLog(Iterator[Event]):
 
     # From lines to events: everything below runs once a line.
 
-    def _in_lines(self, lines: Iterable[Span | None]) -> Iterator[Event]:
-        find = self._decoders.get
-        for span in lines:
-            self._line += 1
+    def _in_lines(self, spans: Iterable[Span | None]) -> list[Event]:
+        """All events of a piece at once: to decode them all and then to work with them is faster than in turn."""
+        events: list[Event] = []
+        for span in spans:
             if span is None:
-                self._skip()
-                continue
-            data, start, end = span
-            if data.startswith(_HEAD, start):
-                self._seen_event = True
-                name = data[start + _NAME : data.find(b'"', start + _NAME, end)]
-            elif not (name := self._unusual_name(data[start:end])):
-                continue
-            decode = find(name)
-            if decode is None:
-                continue
-            try:
-                event = decode(data, start, end)
-            except _UNREADABLE:
-                self._skip()
-                continue
-            kind = type(event)
-            if kind is LogStart or kind is ApplicationEnd:
-                self._mark(event)
-                if kind not in self._wanted:
-                    continue
-            yield event
+                self._line += 1
+                self._skip(self._line)
+            else:
+                self._add_events(events, *span)
+        return events
 
-    def _unusual_name(self, line: bytes) -> bytes:
-        """The type of an event that some other program wrote; empty for what is no event."""
+    def _add_events(self, events: list[Event], data: bytes, start: int) -> None:
+        add, decoder, find = events.append, self._decoders.get, data.find
+        line = self._line
+        while (end := find(b"\n", start)) >= 0:
+            line += 1
+            decode = decoder(data[start : find(b'"', start + _NAME, end) + 1])
+            if decode is None and not data.startswith(_HEAD, start):
+                decode = decoder(self._unusual_head(data[start:end], line))
+            else:
+                self._seen_event = True
+            if decode is not None:
+                try:
+                    event = decode(data, start, end)
+                except _UNREADABLE:
+                    self._skip(line)
+                else:
+                    if event is not None:
+                        add(event)
+            start = end + 1
+        self._line = line
+
+    def _unusual_head(self, line: bytes, number: int) -> bytes:
+        """How Spark would begin an event that some other program wrote; empty for what is no event."""
         if not line.strip():
             return b""
         try:
             name = _ANY_EVENT.decode(line).name.encode()
         except _UNREADABLE:
-            self._skip()
+            self._skip(number)
             return b""
         self._seen_event = True
-        return name
+        return _HEAD + name + b'"'
 
-    def _mark(self, event: Event) -> None:
-        if isinstance(event, LogStart):
-            self._version = " ".join(event.spark_version.split())[:40]  # it will stand in a message of one line
-        else:
-            self._ended = True
+    def _marking(self, decode: Decode) -> Callable[[bytes, int, int], Event | None]:
+        """What takes note of an event, wanted or not."""
 
-    def _skip(self) -> None:
+        def marked(data: bytes, start: int, end: int) -> Event | None:
+            event = decode(data, start, end)
+            if isinstance(event, LogStart):
+                self._version = " ".join(event.spark_version.split())[:40]  # it will stand in a message of one line
+            else:
+                self._ended = True
+            return event if type(event) in self._wanted else None
+
+        return marked
+
+    def _skip(self, line: int) -> None:
         if not self._skipped:
-            self._first_skipped = (self._path, self._line)
+            self._first_skipped = (self._path, line)
         self._skipped += 1
 
 

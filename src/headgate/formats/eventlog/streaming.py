@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 
-class StateOperator(msgspec.Struct, frozen=True, rename="camel"):
+class StateOperator(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One stateful operator of a batch, over all its partitions."""
 
     operator_name: str = ""
@@ -25,7 +25,7 @@ class StateOperator(msgspec.Struct, frozen=True, rename="camel"):
     custom_metrics: dict[str, int] | None = None
 
 
-class Source(msgspec.Struct, frozen=True, rename="camel"):
+class Source(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One source of a batch: from which offset to which, and how fast."""
 
     description: str | None = None
@@ -45,7 +45,7 @@ class Sink(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     num_output_rows: int | None = None
 
 
-class Progress(msgspec.Struct, frozen=True, rename="camel"):
+class Progress(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """What a query reports after each batch."""
 
     id: str
@@ -72,7 +72,7 @@ class Progress(msgspec.Struct, frozen=True, rename="camel"):
         """
         if self.num_input_rows is not None:
             return self.num_input_rows
-        return sum(source.num_input_rows for source in self.sources)
+        return sum([source.num_input_rows for source in self.sources])
 
 
 class QueryStarted(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -84,7 +84,7 @@ class QueryStarted(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     timestamp: str = ""
 
 
-class QueryProgress(msgspec.Struct, frozen=True):
+class QueryProgress(msgspec.Struct, frozen=True, gc=False):
     """A batch is over."""
 
     progress: Progress

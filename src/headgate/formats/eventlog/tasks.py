@@ -84,7 +84,8 @@ class TaskEnd(msgspec.Struct, frozen=True, gc=False):
 # Where Spark puts the accumulables. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
 _BEFORE = b'"Accumulables":['
 _AFTER = b']},"Task Executor Metrics":'
-_TASK_END = msgspec.json.Decoder(TaskEnd)
+_OPENING = len(_BEFORE)
+_decode = msgspec.json.Decoder(TaskEnd).decode
 
 
 def decode_task_end(data: bytes, start: int, end: int) -> TaskEnd:
@@ -98,8 +99,8 @@ def decode_task_end(data: bytes, start: int, end: int) -> TaskEnd:
     opening = data.find(_BEFORE, start, end)
     closing = data.rfind(_AFTER, opening, end) if opening >= 0 else -1
     if closing < 0:
-        return _TASK_END.decode(data[start:end])
-    opening += len(_BEFORE)
-    task = _TASK_END.decode(data[start:opening] + data[closing:end])
+        return _decode(data[start:end])
+    opening += _OPENING
+    task = _decode(data[start:opening] + data[closing:end])
     force_setattr(task.info, "accumulables", Raw(memoryview(data)[opening - 1 : closing + 1]))
     return task
