@@ -166,6 +166,10 @@ def test_attach_takes_away_what_is_not_needed_and_leaves_the_query_alone(spark, 
         while scaler.executors.observed != 2:
             assert time.monotonic() < deadline, scaler.said
             time.sleep(0.2)
+        with pytest.raises(InputError, match="has a scaler already"):
+            headgate.attach(spark, counting.query, executors=(1, 2)).start()
+        with pytest.raises(InputError, match='tell\\("scale 3"\\): give "pause"'):
+            scaler.tell("scale 3")
     assert scaler.problem is None
     assert counting.query.isActive
     assert "headgate-scaler" not in {thread.name for thread in threading.enumerate()}

@@ -64,7 +64,7 @@ class LiveView:
             case Carried():
                 self._line(entry.at, f"plan {entry.plan}: {entry.what}" if entry.plan else entry.what)
             case Told():
-                self._line(entry.at, f"told: {entry.command.word}")
+                self._line(entry.at, f"told: {entry.command}")
             case Ended():
                 self._line(entry.at, f"the controller ended: {entry.why}")
             case Began():

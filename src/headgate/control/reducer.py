@@ -17,6 +17,7 @@ from headgate.control.outcomes import judge, may_act
 from headgate.control.remembered import worth_remembering
 from headgate.control.said import (
     Arrived,
+    Bounded,
     Failed,
     GoingOn,
     Held,
@@ -179,9 +180,10 @@ def _command(state: State, event: Command, settings: Settings) -> Step:  # noqa:
     if wanted is None:
         return Step(state, (), (Held("there is nothing to approve"),))
     target = min(max(wanted, settings.least), settings.most)
+    bounded = Step(state, (), (Bounded(wanted, target),) if target != wanted else ())
     if target == len(state.executors or ()):
-        return Step(state, (), (Steady(target),))
-    return begin(state, event.at, target, None, settings, told=True)
+        return bounded.then(Step(state, (), (Steady(target),)))
+    return bounded.then(begin(state, event.at, target, None, settings, told=True))
 
 
 def _move(state: State, event: Command) -> Step:

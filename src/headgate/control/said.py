@@ -69,7 +69,7 @@ class Bounded(_Said, frozen=True, tag="bounded"):
 
     def __str__(self) -> str:
         way = "lowered to the most" if self.asked > self.bound else "raised to the least"
-        return f"{self.asked} executors would be right; {way} allowed, {self.bound}"
+        return f"{self.asked} executors are asked for; {way} allowed, {self.bound}"
 
 
 class NotHelping(_Said, frozen=True, tag="not-helping"):

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.model.errors import InputError
 from headgate.model.migration import STRATEGIES, Strategy
-from headgate.model.objective import KeepUp, Objective
+from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -16,10 +16,12 @@ class Period(msgspec.Struct, frozen=True):
     ends: float
 
 
-_TIMES = (
+TIMES = (
     "second_opinion", "down_stretch", "believed", "cool_down", "stale", "forgotten", "patience", "judging", "ask_again",
     "anew",
 )  # fmt: skip
+_PARTS = ("down_margin", "well_below", "alike", "tolerance")
+_COUNTS = ("evidence", "agreeing", "quota", "slots_each", "least", "most")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -73,13 +75,21 @@ class Settings(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
+        if not isinstance(self.objective, KeepUp | Freshness | CatchUp):
+            raise InputError(
+                f'objective is {self.objective!r}; give KeepUp(0.2), Freshness("10s") or CatchUp("5m"), from headgate'
+            )
+        for name in (*TIMES, *_PARTS, *_COUNTS):
+            given = getattr(self, name)
+            if isinstance(given, bool) or not isinstance(given, int if name in _COUNTS else int | float):
+                raise InputError(f"{name} is {given!r}; give a{' whole' if name in _COUNTS else ''} number")
         if not 1 <= self.least <= self.most:
             raise InputError(f"executors ({self.least}, {self.most}): give at least 1, and the least before the most")
-        for name in ("evidence", "agreeing", "quota", "slots_each"):
+        for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
         if self.moves not in STRATEGIES:
             raise InputError(f"moves is {self.moves}; give one of {', '.join(STRATEGIES)}")
-        for name in _TIMES:
+        for name in TIMES:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds from 0 up")

@@ -11,9 +11,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from headgate.control.settings import Settings
+from headgate.control.settings import TIMES, Settings
 from headgate.jobs.scaler import Scaler
-from headgate.model.errors import InputError, did_you_mean
+from headgate.model.durations import seconds
+from headgate.model.errors import InputError, did_you_mean, in_brief
 from headgate.model.objective import KeepUp, Objective
 from headgate.policies.pool import PoolPolicy
 from headgate.policies.pool_registry import pool_policy
@@ -54,8 +55,12 @@ def attach(
         raise InputError(f"attach has no setting {unknown[0]}{did_you_mean(unknown[0], known)}")
     if mode not in ("act", "advise"):
         raise InputError(f'mode is {mode!r}; give "act" or "advise"')
-    least, most = executors
-    chosen = Settings(objective=objective, least=least, most=most, mode=mode, **settings)
+    if watch is not None and not callable(watch):
+        raise InputError(f"watch is {watch!r}; give a function that takes an entry")
+    _check_query(query)
+    least, most = _bounds(executors)
+    times = {name: seconds(given) for name, given in settings.items() if name in TIMES and isinstance(given, str)}
+    chosen = Settings(objective=objective, least=least, most=most, mode=mode, **{**settings, **times})
     acts = mode == "act"
     engine = SparkEngine(spark, query, must_act=acts, warm=warm and acts, way=way_of(chosen))
     return Scaler(
@@ -66,3 +71,23 @@ def attach(
         journal=Journal(journal) if journal is not None else None,
         watch=watch,
     )
+
+
+def _bounds(executors: tuple[int, int]) -> tuple[int, int]:
+    """The fewest and the most, if that is what was given."""
+    whole = isinstance(executors, tuple | list) and all(type(one) is int for one in executors)
+    if not whole or len(executors) != 2:
+        raise InputError(f"executors is {executors!r}; give the fewest and the most, such as executors=(1, 8)")
+    return executors[0], executors[1]
+
+
+def _check_query(query: "StreamingQuery | None") -> None:
+    """Refuse what is no running query: it would be waited for in silence."""
+    if query is None:
+        return
+    if not (hasattr(query, "id") and hasattr(query, "isActive")):
+        raise InputError(f"query is {query!r}; give what writeStream….start() gave, or nothing for all queries")
+    if not query.isActive:
+        failed = query.exception()
+        why = "" if failed is None else f" ({in_brief(failed)})"
+        raise InputError(f"query {query.name or query.id} has ended{why}; there is nothing to scale")

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 
 from headgate.control.events import Command
 from headgate.control.settings import Settings
-from headgate.model.errors import in_brief
+from headgate.model.errors import InputError, in_brief
 from headgate.policies.pool import PoolPolicy
 from headgate.runtime.controller import Controller
 from headgate.runtime.entries import Carried, Entry, Seen, Spoke
@@ -21,6 +21,10 @@ _KEPT = 1000
 _FAILURES = 5
 """Turns that may fail between two batches that went through; then the controller gives up, and the job goes on."""
 _TURN = 0.25
+_WORDS = ("pause", "resume", "approve", "scale")
+
+_acting = dict[str, "Scaler"]()
+"""Application -> who sizes it; two would undo each other's work."""
 
 
 class Executors(NamedTuple):
@@ -61,6 +65,7 @@ class Scaler:
         self._controller = Controller(
             engine, settings, policy, application=application, journal=journal, watch=self._noted
         )
+        self._application, self._acts = application, settings.mode == "act"
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self.problem: str | None = None
@@ -69,6 +74,11 @@ class Scaler:
     def start(self) -> Self:
         """Begin."""
         if self._thread is None:
+            if self._acts and _acting.setdefault(self._application, self) is not self:
+                raise InputError(
+                    "this application has a scaler already; stop that one first, give it all queries at once, or "
+                    'take advice alone (mode="advise")'
+                )
             self._engine.start()
             self._thread = threading.Thread(target=self._work, name="headgate-scaler", daemon=True)
             self._thread.start()
@@ -81,6 +91,8 @@ class Scaler:
             return
         self._thread.join()
         self._thread = None
+        if _acting.get(self._application) is self:
+            del _acting[self._application]
         self._engine.stop()
         if self._journal is not None:
             if self.problem is None:
@@ -114,7 +126,9 @@ class Scaler:
     # To be told.
 
     def tell(self, word: Literal["pause", "resume", "approve", "scale"], executors: int | None = None) -> None:
-        """Hold everything, go on, carry out what was proposed, or have so many executors now."""
+        """Hold everything, go on, carry out what was proposed, or have so many executors now: `tell("scale", 3)`."""
+        if word not in _WORDS:
+            raise InputError(f'tell("{word}"): give "pause", "resume", "approve", or "scale" and a number')
         self._told.append(Command(time.time(), word, executors))
 
     # On a thread of its own.

@@ -104,10 +104,7 @@ class _Writer:
             case Carried():
                 return Line(entry.at, "done", entry.what, entry.plan or None)
             case Told():
-                command = entry.command
-                rest = f" {command.executors}" if command.executors is not None else ""
-                rest = f" with {command.layout}" if command.word == "restart" else rest
-                return Line(entry.at, "told", f"told to {command.word}{rest}")
+                return Line(entry.at, "told", f"told to {entry.command}")
 
     def _intended(self, entry: Intent) -> Line:
         action = entry.action

@@ -1,0 +1,47 @@
+"""What is wrong with the arguments of `headgate.attach` is said at once, in one line; no session is needed for that."""
+
+import pytest
+
+import headgate
+from headgate.model.errors import InputError
+
+
+class Ended:
+    """Like a query that is over."""
+
+    id, name, isActive = "1b2c", "clicks", False  # noqa: N815 - Spark's own name
+
+    def exception(self):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"executors": 5}, "executors is 5; give the fewest and the most, such as executors=(1, 8)"),
+        ({"executors": ("1", "3")}, "executors is ('1', '3'); give the fewest and the most"),
+        ({"executors": (1, 2, 3)}, "executors is (1, 2, 3); give the fewest and the most"),
+        ({"executors": (1, 2.5)}, "executors is (1, 2.5); give the fewest and the most"),
+        ({"executors": (5, 2)}, "executors (5, 2): give at least 1, and the least before the most"),
+        ({"objective": "10s"}, 'objective is \'10s\'; give KeepUp(0.2), Freshness("10s") or CatchUp("5m")'),
+        ({"objective": headgate.Freshness}, "objective is <class"),
+        ({"down_stretch": [5]}, "down_stretch is [5]; give a number"),
+        ({"down_stretch": "soon"}, '"soon" is no duration; give it as 10s, 500ms, 2m or 1h'),
+        ({"evidence": 2.5}, "evidence is 2.5; give a whole number"),
+        ({"quota": True}, "quota is True; give a whole number"),
+        ({"watch": 5}, "watch is 5; give a function"),
+        ({"query": "clicks"}, "query is 'clicks'; give what writeStream….start() gave"),
+        ({"query": Ended()}, "query clicks has ended; there is nothing to scale"),
+        ({"mode": "observe"}, 'mode is \'observe\'; give "act" or "advise"'),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_anything_begins(given, said):
+    with pytest.raises(InputError) as refused:
+        headgate.attach(None, **given)
+    assert str(refused.value).startswith(said)
+
+
+def test_a_local_cluster_is_found_where_refusals_say_it_is():
+    spark = pytest.importorskip("headgate.spark")
+    pytest.importorskip("pyspark")
+    assert spark.LocalCluster.__name__ == "LocalCluster"
