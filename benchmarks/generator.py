@@ -5,8 +5,8 @@
     trivial     a source that hands over ready rows of the same bytes, again and again: what Spark and Arrow take alone
     rate        Spark's own `rate-micro-batch`, two columns
 
-Each runs as fast as it is read, in turn and several rounds, on an executor with two cores; the first batches do not
-count.
+Each runs as fast as it is read, in turn and several rounds, on an executor with two cores. The first round does not
+count, and of each the first batches do not: what the JVM has not compiled yet says nothing of what a source sustains.
 
     make bench-generator                (or: python benchmarks/generator.py --rounds 3 --batches 4)
 """
@@ -15,7 +15,6 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,27 +22,34 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headgate.spark.local_cluster import LocalCluster
-from headgate.workloads.generated import GeneratedSource, Rows, SourceOptions
+from headgate.workloads.generated import ROWS_AT_A_TIME, GeneratedSource, Rows, SourceOptions
 from headgate.workloads.nexmark.events import SCHEMA, Settings, events
 from headgate.workloads.nexmark.source import NexmarkSource
 
 ROWS = 1_000_000
 """Of a batch."""
 COLD = 2
-PIECE = 10_000
 MILLION = 1_000_000
 LEAST_SHARE = 0.6
 """Of the trivial source's speed, with full-size rows."""
 
 
 def ready_rows() -> pa.RecordBatch:
-    """Made once, and sent to each task."""
-    return events(np.arange(PIECE, dtype=np.uint64), Settings())
+    """As many as are handed over at a time."""
+    return events(np.arange(ROWS_AT_A_TIME, dtype=np.uint64), Settings())
 
 
-def some_of(ready: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> pa.RecordBatch:
-    """As many as there are numbers."""
-    return ready.slice(0, numbers.size)
+class Ready:
+    """Rows that a task makes once; to send them to it would take longer."""
+
+    def __init__(self) -> None:
+        self._rows: pa.RecordBatch | None = None
+
+    def __call__(self, numbers: npt.NDArray[np.uint64]) -> pa.RecordBatch:
+        """As many as there are numbers."""
+        if self._rows is None:
+            self._rows = ready_rows()
+        return self._rows.slice(0, numbers.size)
 
 
 class Trivial(GeneratedSource):
@@ -60,7 +66,7 @@ class Trivial(GeneratedSource):
 
     def rows(self, options: SourceOptions) -> Rows:
         """The ready ones."""
-        return partial(some_of, ready_rows())
+        return Ready()
 
 
 def streams(spark: SparkSession) -> dict[str, DataFrame]:
@@ -117,12 +123,15 @@ def main() -> int:
         spark.sparkContext.setLogLevel("OFF")
         spark.dataSource.register(NexmarkSource)
         spark.dataSource.register(Trivial)
-        for number in range(given.rounds):
+        for number in range(given.rounds + 1):
             for name, stream in streams(spark).items():
-                reached.setdefault(name, []).append(speed(stream, given.batches))
-                print(f"round {number + 1}  {name:8} {reached[name][-1] / MILLION:6.2f} million events/s", flush=True)
+                found = speed(stream, given.batches)
+                if number:
+                    reached.setdefault(name, []).append(found)
+                called = f"round {number}" if number else "warm-up"
+                print(f"{called}  {name:8} {found / MILLION:6.2f} million events/s", flush=True)
         spark.stop()
-    size = ready_rows().nbytes / PIECE
+    size = ready_rows().nbytes / ROWS_AT_A_TIME
     print(f"\n{'':8}  million events/s on 2 cores    (a full row has {size:.0f} bytes)")
     for name, values in reached.items():
         print(f"{name:8}  {spread(values, MILLION)}")

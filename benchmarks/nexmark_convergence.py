@@ -6,8 +6,9 @@ event and waits meanwhile, so that two real cores are enough for eight slots:
 
     source (2 tasks) -> exchange `events` (8 tasks) -> throttle -> the query, its state in 4 bins
 
-q3 and q8 take two streams out of one, persons and auctions: both go through a throttle of their own, so that they have
-16 tasks that wait, for half the time each. q5 and q8 are those of DS2 (a count in sliding windows; a join by window).
+q3 and q8 take two streams out of one, persons and auctions: both share source and exchange and go through a throttle of
+their own, so that there are 16 tasks that wait, for half the time each. q5 and q8 are those of DS2 (a count in sliding
+windows; a join by window).
 
 A run is over when a move was followed by 80 s without another, or after five minutes without any. Reported are the
 moves, the executors in the end beside the least that do by trying (`right_size.py`), and when it had settled: the end

@@ -1,12 +1,13 @@
 """Columns of text from numbers, without a Python string for any row."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headgate.workloads.scrambled import mixed
+from headgate.workloads.scrambled import mixed, mixed_by
 
 _SIZE = 1 << 16
 _LONGEST = 1 << 12
@@ -34,10 +35,12 @@ def nonsense(numbers: npt.NDArray[np.uint64], salt: int, lengths: npt.NDArray[np
     >>> nonsense(np.arange(2, dtype=np.uint64), 1, np.array([3, 0])).to_pylist()[1]
     ''
     """
-    starts = (mixed(numbers, salt) % np.uint64(_SIZE - _LONGEST)).astype(np.int64)
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     offsets = np.concatenate(([0], ends))
+    if not total:  # padding that nobody wants
+        return _strings(offsets, np.empty(0, np.uint8))
+    starts = (mixed(numbers, salt) % np.uint64(_SIZE - _LONGEST)).astype(np.int64)
     if total > _SHORT * len(lengths):
         letters = _endless_bytes()
         pieces = [letters[first:last] for first, last in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
@@ -54,8 +57,9 @@ def digits(numbers: npt.NDArray[np.uint64], salt: int, pattern: str) -> pa.Strin
     ('-', True, 3)
     """
     rows = np.tile(np.frombuffer(pattern.encode(), dtype=np.uint8), (len(numbers), 1))
-    for turn, place in enumerate(place for place, sign in enumerate(pattern) if sign == "#"):
-        rows[:, place] = _DIGITS[(mixed(numbers, salt + turn) % np.uint64(10)).astype(np.int64)]
+    places = [place for place, sign in enumerate(pattern) if sign == "#"]
+    drawn = mixed_by(numbers, range(salt, salt + len(places)))
+    rows[:, places] = _DIGITS[(drawn % np.uint64(10)).astype(np.int64)]
     return _strings(np.arange(len(numbers) + 1) * len(pattern), rows.ravel())
 
 
@@ -64,13 +68,28 @@ def one_of(numbers: npt.NDArray[np.uint64], salt: int, choice: pa.StringArray) -
     return choice.take(pa.array((mixed(numbers, salt) % np.uint64(len(choice))).astype(np.int64)))
 
 
+def spaced_text(before: npt.NDArray[np.int64], texts: pa.StringArray) -> pa.StringArray:
+    """Texts with empty ones between them: `before` has, for each place and the end, how many of them come before it.
+
+    >>> spaced_text(np.array([0, 0, 1, 2, 2]), pa.array(["one", "two"])).to_pylist()
+    ['', 'one', 'two', '']
+    """
+    return _strings(_offsets(texts)[before], np.frombuffer(texts.buffers()[2] or b"", np.uint8))
+
+
 def sizes(texts: pa.StringArray) -> npt.NDArray[np.int64]:
     """Bytes of each."""
-    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return np.diff(offsets).astype(np.int64)
+    return np.diff(_offsets(texts)).astype(np.int64)
 
 
-def _strings(offsets: npt.NDArray[np.int64], letters: npt.NDArray[np.uint8]) -> pa.StringArray:
+def _offsets(texts: pa.StringArray) -> npt.NDArray[np.int32]:
+    """Where each begins, and where the last ends."""
+    return np.frombuffer(texts.buffers()[1], dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def _strings(offsets: npt.NDArray[np.integer[Any]], letters: npt.NDArray[np.uint8]) -> pa.StringArray:
     return pa.StringArray.from_buffers(
-        len(offsets) - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(letters))
+        len(offsets) - 1,
+        pa.py_buffer(offsets.astype(np.int32, copy=False)),
+        pa.py_buffer(np.ascontiguousarray(letters)),
     )

@@ -42,7 +42,8 @@ from headgate.workloads.load import Load, load_from_text
 Rows: TypeAlias = Callable[[npt.NDArray[np.uint64]], pa.RecordBatch]
 Offset: TypeAlias = dict[str, Any]
 
-_ROWS_AT_A_TIME = 10_000
+ROWS_AT_A_TIME = 20_000
+"""Of an Arrow batch. To begin one costs as much as some thousand rows; much larger ones only take more memory."""
 _WITHOUT_LOAD = 200_000
 COMMON_OPTIONS = ("load", "rows", "rows_per_batch", "partitions")
 EVENT_TIME = ("event_rate", "out_of_order", "delay")
@@ -180,5 +181,5 @@ class GeneratedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, _Range):
             raise InputError("a partition that is not one of ours")
-        for first in range(partition.start, partition.end, _ROWS_AT_A_TIME):
-            yield self._rows(np.arange(first, min(first + _ROWS_AT_A_TIME, partition.end), dtype=np.uint64))
+        for first in range(partition.start, partition.end, ROWS_AT_A_TIME):
+            yield self._rows(np.arange(first, min(first + ROWS_AT_A_TIME, partition.end), dtype=np.uint64))

@@ -3,6 +3,7 @@
 Whatever a source emits is drawn with these, so that a row is known from its number alone, on any machine.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +27,17 @@ def mixed(numbers: Numbers, salt: int) -> Numbers:
     sequence = numbers * np.uint64(_ODD)  # arrays go round at 64 bits, without a word
     sequence += _beginning(salt)
     return _finished(sequence)
+
+
+def mixed_by(numbers: Numbers, salts: Iterable[int]) -> Numbers:
+    """The same for several salts at once: a row for each number, a column for each salt.
+
+    >>> some = np.arange(3, dtype=np.uint64)
+    >>> mixed_by(some, [4, 5])[:, 1].tolist() == mixed(some, salt=5).tolist()
+    True
+    """
+    beginnings = np.array([_beginning(salt) for salt in salts], dtype=np.uint64)
+    return _finished((numbers * np.uint64(_ODD))[:, None] + beginnings)
 
 
 @lru_cache(maxsize=1024)
