@@ -12,6 +12,13 @@ from headgate.policies.protocol import Policy
 
 POLICIES: Final[Mapping[str, str]] = {
     "ds2": "headgate.policies.ds2:Ds2",
+    "dhalion": "headgate.policies.dhalion:Dhalion",
+    "hpa": "headgate.policies.hpa:Hpa",
+    "managed": "headgate.policies.managed:Managed",
+    "pid": "headgate.policies.pid:Pid",
+    "reactive": "headgate.policies.reactive:Reactive",
+    "threshold": "headgate.policies.threshold:Threshold",
+    "varga": "headgate.policies.varga:Varga",
 }
 """Name -> where it lives, so that only the one asked for is imported."""
 
