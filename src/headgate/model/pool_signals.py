@@ -1,7 +1,8 @@
 """The signals of a Spark query's pool, from its last batches: its executors as if they were instances of one operator.
 
     busy      slot time used / slot time there, from the begin of one batch to that of the next
-    came      records taken, and those by which what is left behind has grown, per second
+    came      records taken, and those by which what is left behind has grown, per second in which they came
+    taken     records taken, per second that the batches took, or until the next one began
     waiting   records left behind, and those that came after the next batch was due (a batch that overruns)
     pressure  1000 x the share of the input that could not be taken in time: the largest of
                 growth of what is left behind / came                  (batches with a limit)
@@ -64,11 +65,11 @@ def pool_signals(
     slots = last.slots or instances * max(1, slots_each)
     did = [_did(batch) for batch in window]
     begins = [batch.began for batch in window]
-    due = max(last.duration, 1000 * (trigger or 0.0), 1.0)
-    elapsed = max((begins[-1] - begins[0] + due) / 1000, 1e-3)
+    elapsed = (begins[-1] - begins[0]) / 1000 + _until_the_next(batches, trigger)
     busy = min(1.0, sum(one.used for one in did) / (slots * elapsed))
     busiest = min(1.0, max(busy, sum(one.most for one in did) / elapsed))
-    came, taken, growth, came_in = _rates(window, before, elapsed)
+    taken = sum(batch.input_rows for batch in window) / elapsed
+    came, growth, came_in = _rates(window, before, elapsed)
     overrun = max(0.0, last.duration / 1000 - trigger) if trigger else 0.0
     left = did[-1].left
     waiting = (left or 0) + came * overrun if left is not None or trigger else None
@@ -104,21 +105,34 @@ def _follows(batch: MicroBatch, before: MicroBatch) -> bool:
     return batch.run == before.run and batch.number == before.number + 1 and batch.began > before.began
 
 
+def _until_the_next(batches: Sequence[MicroBatch], trigger: float | None) -> float:
+    """Seconds from the begin of the last batch to that of the next, which nobody has seen: with the rest it will have.
+
+    Without an interval that is the rest there was before it.
+    """
+    last = batches[-1]
+    took = last.duration / 1000
+    if trigger:
+        return max(took, trigger)
+    if len(batches) > 1 and _follows(last, batches[-2]):
+        took += max(0.0, (last.began - batches[-2].began - batches[-2].duration) / 1000)
+    return max(took, 1e-3)
+
+
 def _rates(
     window: Sequence[MicroBatch], before: MicroBatch | None, elapsed: float
-) -> tuple[float, float, float | None, float]:
-    """Records per second that came, that were taken, by which what is left behind grew; and the last gap in seconds."""
+) -> tuple[float, float | None, float]:
+    """Records per second that came and by which what is left behind grew; and the last gap in seconds."""
     first = before or window[0]
     counted = window if before is not None else window[1:]
     if not counted:  # a single batch: nobody knows since when its records came, so its own time is all there is
-        taken = window[0].input_rows / elapsed
-        return taken, taken, None, elapsed
+        return window[0].input_rows / elapsed, None, elapsed
     seconds = (window[-1].began - first.began) / 1000
     taken = sum(batch.input_rows for batch in counted) / seconds
     left, left_before = _did(window[-1]).left, _did(first).left
     growth = (left - left_before) / seconds if left is not None and left_before is not None else None
     previous = counted[-2] if len(counted) > 1 else first
-    return max(0.0, taken + (growth or 0.0)), taken, growth, (window[-1].began - previous.began) / 1000
+    return max(0.0, taken + (growth or 0.0)), growth, (window[-1].began - previous.began) / 1000
 
 
 def _growth(window: Sequence[MicroBatch], trigger: float | None, came: float, growth: float | None) -> float | None:
