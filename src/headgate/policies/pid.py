@@ -8,8 +8,9 @@ With Kp = 1 the first term alone is the proportional answer; the integral adds w
 lacking, the derivative what is on its way.
 
 Source: the textbook law with anti-windup and a clamped output, as in POLICIES.md; nobody publishes gains for this, so
-these are stated reasons, not tuned: Kp = 1 (above), Ki = 1/600 s (an error that lasts ten minutes is answered
-once more), Kd = 30 s (half a period). Asked once a minute: an actuator with seconds of delay is not moved faster.
+these have reasons instead: Kp = 1 (above), Ki = 1/600 s (an error that lasts ten minutes is answered once more), Kd =
+6 s (a tenth of a period: with Kp = 1 the next error is d (e_before - e), d = Kd / period, which dies out only
+below a half). Asked once a minute: an actuator with seconds of delay is not moved faster.
 Changed: the error is in whole instances, because half of one cannot be had and an integral over the other half moves
 for ever. Anti-windup: nothing is added up while the output is clamped or instances are still missing, and all is
 forgotten once the error is zero. Its period is its own; Headgate's controller adds its guards when it runs it.
@@ -48,7 +49,7 @@ class Pid(EachByItself, frozen=True):
     target: float = 0.7
     kp: float = 1.0
     ki: float = 1 / 600
-    kd: float = 30.0
+    kd: float = 6.0
     period: float = 60.0
     least: float = -0.5
     most: float = 1.0
