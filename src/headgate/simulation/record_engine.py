@@ -91,11 +91,12 @@ class RecordEngine:
         arrived: Mapping[str, Callable[[float], float]],
         instances: Mapping[str, int] | None = None,
         *,
+        began: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.job, self.arrived = job, arrived
         self.flow: Dataflow = job.dataflow(instances or {})
-        self.now = 0.0
+        self.now = began
         self.rescales: list[tuple[float, dict[str, int]]] = []
         """When anything was resized, and what was then there."""
         self.total = Count(0.0, 0.0, 0.0)

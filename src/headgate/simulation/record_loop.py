@@ -16,6 +16,21 @@ class Looked(NamedTuple):
     rescaled: bool
 
 
+def look(
+    engine: RecordEngine,
+    policy: Policy,
+    memory: Any,
+    seconds: float,
+    objective: Objective = KeepUp(),  # noqa: B008 - a frozen value
+) -> tuple[Looked, Any]:
+    """Let time pass, ask the policy, and follow it at once; and what it remembers."""
+    engine.advance(seconds)
+    # Policies that are asked of operators take whatever objective they know.
+    memory, decision = policy.decide(memory, engine.observe(), objective, engine.now)  # type: ignore[arg-type]
+    rescaled = engine.rescale(decision.parallelism)
+    return Looked(engine.now, engine.instances, engine.lag, rescaled), memory
+
+
 def record_loop(
     engine: RecordEngine,
     policy: Policy,
@@ -23,17 +38,13 @@ def record_loop(
     until: float,
     every: float = 60.0,
     objective: Objective = KeepUp(),  # noqa: B008 - a frozen value
-    memory: Any = None,
 ) -> list[Looked]:
-    """Ask a policy for every so many seconds, and follow it at once.
+    """Look every so many seconds.
 
     The measurement that a pause falls into begins when the pause is over, as engines report it.
     """
-    remembered, trail = policy.start() if memory is None else memory, []
+    memory, trail = policy.start(), []
     while engine.now < until:
-        engine.advance(every)
-        # Policies that are asked of operators take whatever objective they know.
-        remembered, decision = policy.decide(remembered, engine.observe(), objective, engine.now)  # type: ignore[arg-type]
-        rescaled = engine.rescale(decision.parallelism)
-        trail.append(Looked(engine.now, engine.instances, engine.lag, rescaled))
+        looked, memory = look(engine, policy, memory, every, objective)
+        trail.append(looked)
     return trail
