@@ -50,12 +50,13 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """Since when it has this size; the looks since then; and what it would have shrunk to, by operator."""
+    """Since when it has this size; the looks since then; and which operators would have shrunk."""
 
     instances: Mapping[str, int] = {}
     since: float = 0.0
     looks: tuple[tuple[float, Mapping[str, Sample]], ...] = ()
-    smaller: Mapping[str, tuple[tuple[float, int], ...]] = {}
+    smaller: Mapping[str, tuple[float, int]] = {}
+    """Since when, and the highest of what was wanted since."""
 
 
 def capacity(target: float, catch_up: float, use: float, *, restart: float, within: float) -> float:
@@ -171,10 +172,10 @@ class Flink(msgspec.Struct, frozen=True):
             if count > there[id]:
                 answers[id] = count
             elif count < there[id]:
-                begun = (*memory.smaller.get(id, ()), (now, count))
-                smaller[id] = begun
-                if now - begun[0][0] >= self.down_after:
-                    answers[id] = min(there[id], max(one for _, one in begun))
+                since, highest = memory.smaller.get(id, (now, count))
+                smaller[id] = since, max(highest, count)
+                if now - since >= self.down_after:
+                    answers[id] = smaller[id][1]
         return msgspec.structs.replace(memory, smaller=smaller), Decision.resize(self.name, estimate, answers)
 
     def _wanted(self, estimate: Estimate, looks: Sequence[tuple[float, Mapping[str, Sample]]]) -> dict[str, int]:

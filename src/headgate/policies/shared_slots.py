@@ -8,6 +8,7 @@ Source: OSDI'18, section 4.2 (Timely), and POLICIES.md.
 """
 
 import math
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -21,6 +22,8 @@ from headgate.policies.pool import Evidence, PoolAnswer
 
 class SharedSlots(msgspec.Struct, frozen=True):
     """One answer from the last batch that counts."""
+
+    needs: ClassVar[tuple[str, ...]] = ("useful time of tasks", "records")
 
     @property
     def name(self) -> str:
