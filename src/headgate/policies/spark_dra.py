@@ -82,8 +82,9 @@ class SparkDra(msgspec.Struct, frozen=True):
             for stage in _stages(batch):
                 needed = -(-stage.tasks // max(1, evidence.slots_each))
                 wanted = ramped(wanted, stage.pending, needed, backlog=self.backlog, again=self.again)
-        if news:
-            wanted = max(1, wanted - _idle(evidence.batches, self.idle))
+        idle = _idle(evidence.batches, self.idle) if news else 0
+        if idle:  # of those that are there: more may be wanted than a cluster gives
+            wanted = max(1, there - idle)
         seen = evidence.batches[-1].began if evidence.batches else memory.seen
         return Target(wanted, seen), PoolAnswer(self.name, wanted)
 
