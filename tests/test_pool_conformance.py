@@ -116,3 +116,15 @@ def test_every_policy_runs_under_headgates_controller_and_follows_a_step_in_time
     spark = VirtualSpark(STEP, stepping, executors=1, most=12)
     history = closed_loop(spark, Settings(objective=KeepUp(headroom=0.1), most=12), pool_policy(name), until=2400.0)
     assert history.moments[-1].executors >= (1 if name in ("flink", "latency-rule", "managed") else 2)
+
+
+NEVER_SHRINKS = {"latency-rule", "spark-dra", "static"}
+PATIENT = {"flink", "managed"}  # an hour, six hours
+
+
+@pytest.mark.parametrize("name", [name for name in POOL_POLICIES if name not in NEVER_SHRINKS | PATIENT])
+def test_under_headgates_controller_a_policy_gives_back_what_is_far_too_much(name):
+    """The controller wants to hear so for five minutes, so a policy must go on saying it."""
+    spark = VirtualSpark(STEP, lambda now: 100 * now, executors=8, most=12)
+    history = closed_loop(spark, Settings(objective=KeepUp(headroom=0.1), most=12), pool_policy(name), until=2400.0)
+    assert history.moments[-1].executors < 8

@@ -62,7 +62,8 @@ class Mpc(EachByItself, frozen=True):
 
     needs: ClassVar[tuple[str, ...]] = ("taken", "busy", "came", "latency")
 
-    step: float = 60.0
+    period: float = 60.0
+    """Of a step."""
     bound: float = 60.0
     """The longest latency where no freshness is asked for."""
     alpha: float = 3.0
@@ -85,7 +86,7 @@ class Mpc(EachByItself, frozen=True):
     ) -> tuple[Foresight, int]:
         """The first of the best three steps, once a step."""
         each, n = seen.each, seen.instances
-        if each is None or not math.isfinite(1 / each) or (memory.at is not None and now - memory.at < self.step):
+        if each is None or not math.isfinite(1 / each) or (memory.at is not None and now - memory.at < self.period):
             return memory, n
         came = seen.came if seen.came is not None else seen.taken or 0.0
         service = 1 / each
