@@ -7,9 +7,8 @@
     a node more (`adds_node`): if (memory >= 0.7 or health > 0.5) and estimated downtime 2 state / 125 MB/s < 180 s,
          or if health >= 0.7;   health = mean of (heap share + CPU) / 2
 
-Source: a thesis at TU Berlin, as in POLICIES.md, whose figures are the tests. The bound is the freshness that is asked
-for, or `bound` where none is.
-Input is DS2's demand: what would reach the operator if nothing held it back.
+Source: a thesis at TU Berlin, whose figures are the tests. The bound is the freshness that is asked for, or `bound`
+where none is. Input is DS2's demand: what would reach the operator if nothing held it back.
 Changed: the original never clears its flag to act and so acts in every interval once it has; this one clears it. Its
 interval is not published; here a minute. Fault: it never gives anything back.
 Its timing is its own; Headgate's controller adds its guards when it runs it.

@@ -9,9 +9,9 @@
 Rmax is the freshness that is asked for, or `bound` where none is. The cost is a sum over steps, so the best three are
 found by dynamic programming, exactly.
 
-Source: De Matteis and Mencagli, "Keep calm and react with foresight" (PPoPP'16), its strategy Lat-Node, as in
-POLICIES.md. Changed: the forecast is Holt's (level and trend, 0.5 and 0.2), as any will do; a step is a minute; numbers
-from half to twice as many (and what keeps up) are looked at; where no wait is finite the overload itself is the price.
+Source: De Matteis and Mencagli, "Keep calm and react with foresight" (PPoPP'16), its strategy Lat-Node.
+Changed: the forecast is Holt's (level and trend, 0.5 and 0.2), as any will do; a step is a minute; numbers from half
+to twice as many (and what keeps up) are looked at; where no wait is finite the overload itself is the price.
 Its step is its own; Headgate's controller adds its guards when it runs it.
 """
 
