@@ -8,12 +8,13 @@ Source: OSDI'18, section 4.2 (Timely), and POLICIES.md.
 """
 
 import math
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 
+from headgate.model.arrivals import arrivals, lately
 from headgate.model.objective import CatchUp, KeepUp, Objective
-from headgate.model.profile import profile
 from headgate.model.warm import warm
 from headgate.policies.capacity import wanted
 from headgate.policies.pool import Evidence, PoolAnswer
@@ -21,6 +22,8 @@ from headgate.policies.pool import Evidence, PoolAnswer
 
 class SharedSlots(msgspec.Struct, frozen=True):
     """One answer from the last batch that counts."""
+
+    needs: ClassVar[tuple[str, ...]] = ("useful time of tasks", "records")
 
     @property
     def name(self) -> str:
@@ -37,7 +40,8 @@ class SharedSlots(msgspec.Struct, frozen=True):
         last = warm(evidence.batches)[-1]
         useful = float(last.tasks.useful_seconds.sum())
         known = objective if isinstance(objective, KeepUp | CatchUp) else KeepUp()
-        rate = wanted(known, profile(evidence.batches).arrivals).rate
+        # The rate is that of the last batches alone, as for `capacity`: DS2 looks at the window that has just passed.
+        rate = wanted(known, arrivals(lately(evidence.batches))).rate
         slots = rate * useful / last.input_rows if last.input_rows else 0.0
         # Within rounding of an integer it is that integer, as elsewhere.
         whole = math.ceil(float(np.nextafter(slots * (1 - 1e-9), -np.inf))) if slots > 0 else 1
