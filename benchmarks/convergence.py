@@ -236,14 +236,14 @@ def main() -> None:
     print()
     for policy in policies:
         taken = steps[policy]
-        one_step = sum(count <= 1 for count in taken)
         print(
-            f"{policy}: {len(taken)} runs, {one_step} in at most one step, most {max(taken)}; "
+            f"{policy}: {len(taken)} runs, {taken.count(1)} in one step, most {max(taken)}; "
             f"{turns[policy]} turned back; {right[policy]} ended with the least or one more"
         )
     if "capacity" in policies:
         taken = steps["capacity"]
-        held = max(taken) <= 2 and sum(count <= 1 for count in taken) >= len(taken) * ONE_STEP and not turns["capacity"]
+        # No run begins where it should be, so one that does not move is no success.
+        held = max(taken) <= 2 and taken.count(1) >= len(taken) * ONE_STEP and not turns["capacity"]
         print(f"at most 2 steps each, 10 of 12 in one, none turns back: {'met' if held else 'MISSED'}")
 
 

@@ -76,7 +76,7 @@ def least_that_does(spark: SparkSession, start: Callable[[], StreamingQuery], ex
     The size that is expected comes first and the one below it next, which is enough where the expectation is right;
     otherwise half of what is left to try each time.
     """
-    too_few, enough = 0, MOST
+    too_few, enough = 0, MOST + 1
     hunches = [] if expected is None else [expected, expected - 1]
     while enough - too_few > 1:
         likely = [size for size in hunches if too_few < size < enough]
@@ -84,6 +84,8 @@ def least_that_does(spark: SparkSession, start: Callable[[], StreamingQuery], ex
         took = batch_time(spark, start(), executors)
         print(f"  {executors} executors: {took:.2f} s a batch", flush=True)
         too_few, enough = (executors, enough) if took > TRIGGER else (too_few, executors)
+    if enough > MOST:
+        raise SystemExit(f"even {MOST} executors are too few: this machine is too slow, or too busy, for these rates")
     return enough
 
 
