@@ -15,7 +15,6 @@ import numpy as np
 
 from headgate.model.columns import Floats, Ints, read_only
 from headgate.model.contention import Contention
-from headgate.model.schedule import Stage, times
 from headgate.simulation.virtual_job import VirtualJob, VirtualOperator
 
 
@@ -76,17 +75,6 @@ class BatchArithmetic:
     def driver(self) -> float:
         """Seconds of the driver for a batch."""
         return self.job.driver + self.job.driver_per_task * self.cuts[-1]
-
-    def makespan(self, records: float, executors: int, each: int) -> float:
-        """How long the tasks of a batch take together, with state spread evenly and nothing left to chance."""
-        sizes = self.records(records)
-        seconds = self.seconds(sizes, executors * each)
-        stages = []
-        for place, operator in enumerate(self.job.operators):
-            homes = tuple(number % executors for number in range(operator.partitions)) if operator.stateful else ()
-            stages.append(Stage(seconds[self.cuts[place] : self.cuts[place + 1]], operator.feeders, homes))
-        _, over = times(stages, (each,) * executors)
-        return max(over)
 
     def _reach(self, records: float) -> list[float]:
         """Records that reach each operator."""
