@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from headgate.lab.oracle import Prices, cheapest, oracle, pauses
+from headgate.lab.oracle import Prices, cheapest, oracle
 from headgate.lab.punctuality import Deadline, deadline, lateness
 from headgate.lab.truth import needs
 from headgate.model.errors import InputError
@@ -90,17 +90,21 @@ def test_a_schedule_for_a_load_follows_it():
 
     aim = deadline(KeepUp(), JOB)
     asked = needs(JOB, stepping, 120.0, aim, most=6, each=1)
-    found = oracle(asked, JOB, aim.batch, Prices(10.0, 20.0), each=1, start=1)
+    found = oracle(asked, aim.batch, Prices(10.0, 20.0), start=1)
     # 30/s are four tasks of 7.5 s: four slots, since two rounds are 15 s.
     assert found.sizes.tolist() == [1] * 6 + [4] * 6
     assert (found.cost, found.late) == (10 * (6 + 24) + 20 * 3, 0)
 
 
 def test_a_change_costs_what_new_executors_and_bins_that_load_add():
-    job = VirtualJob((MAP, VirtualOperator("count", 8, 0.1, 0.0, (0,), stateful=True)), cold=2.0, bin_load=0.5)
-    added = pauses(job, most=4, each=1)
-    # From 1 to 2: cold in both stages, and the new one loads four bins. From 2 to 1: four more bins for the one.
-    assert (added[0, 1], added[1, 0], added[1, 1]) == (2 * 2.0 + 4 * 0.5, 4 * 0.5, 0.0)
+    count = VirtualOperator("count", 4, fixed=1.0, per_record=0.0, feeders=(0,), stateful=True)
+    job = VirtualJob((MAP, count), driver=0.0, trigger=10.0, cold=2.0, bin_load=0.5)
+    asked = needs(job, lambda at: 0.4 * at, 20.0, deadline(KeepUp(), job), most=2, each=1)
+    # From 1 to 2: the new one's first task of the map is 2 s longer, so the old one takes what it would have taken
+    # next; of the count it has two bins, 2 s longer for being cold and 0.5 s each for loading. From 2 to 1: two bins.
+    assert asked.pauses[1, 0] == pytest.approx(2 * 0.5)
+    assert 2.0 + 2 * 0.5 < asked.pauses[0, 1] <= 2 * 2.0 + 2 * 0.5
+    assert asked.pauses.diagonal().tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,11 @@ class _Read(NamedTuple):
     """Batches that are not over, or not whole."""
 
 
+def read_log(log: str) -> Mapping[str, Sequence[MicroBatch]]:
+    """Query -> its last batches; what was odd goes to standard error."""
+    return _read(log, alone=True).queries
+
+
 def _read(log: str, *, alone: bool) -> _Read:
     """Read one; what was odd goes to standard error. A bad log of several is passed over."""
     of_query: dict[str, deque[MicroBatch]] = {}

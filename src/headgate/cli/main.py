@@ -31,6 +31,7 @@ _COMMANDS = {
     "replay": "what another policy or setting would have decided on what a journal recorded",
     "report": "the story of a journal as one HTML page with plots",
     "state": "the state a query keeps: look at it, move it, cut it into another number of bins",
+    "twin": "a simulated copy of a real job, from its event log",
     "tell": "a word for a running controller: pause, resume, approve, scale",
 }
 

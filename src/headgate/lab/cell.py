@@ -11,7 +11,7 @@ import numpy as np
 
 from headgate import __version__
 from headgate.control.settings import Settings
-from headgate.lab.following import CONTROLLED, controlled, followed_at_once
+from headgate.lab.following import controlled, followed_at_once
 from headgate.lab.oracle import Prices, Schedule, oracle
 from headgate.lab.oracle_policy import OraclePolicy
 from headgate.lab.punctuality import deadline, lateness
@@ -21,7 +21,7 @@ from headgate.model.columns import Floats
 from headgate.model.durations import seconds
 from headgate.model.objective import Objective
 from headgate.policies.pool import PoolPolicy
-from headgate.policies.pool_registry import pool_policy
+from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
 from headgate.simulation.virtual_job import VirtualJob
 from headgate.simulation.virtual_spark import VirtualSpark
 from headgate.workloads.load import Load
@@ -121,10 +121,10 @@ def run_cell(cell: Cell) -> Outcome:
     spark.spread_bins()
     policy: PoolPolicy
     if cell.policy == ORACLE:
-        policy = OraclePolicy(_schedule(cell, asked, start).sizes, asked.step, cell.joining)
+        policy, own_timing = OraclePolicy(_schedule(cell, asked, start).sizes, asked.step, cell.joining), True
     else:
-        policy = pool_policy(cell.policy)
-    follow = controlled if cell.policy in CONTROLLED else followed_at_once
+        policy, own_timing = pool_policy(cell.policy), POOL_POLICIES[cell.policy].own_timing
+    follow = followed_at_once if own_timing else controlled
     trail, failed = _Trail(), ""
     try:
         for batch in follow(spark, policy, settings, cell.load.lasting):
@@ -220,7 +220,7 @@ def _start(start: Start, asked: Needs, settings: Settings) -> int:
 
 def _schedule(cell: Cell, asked: Needs, start: int) -> Schedule:
     prices = Prices(asked.step * cell.slots, cell.joining * cell.slots, cell.change)
-    return oracle(asked, cell.job.job, deadline(cell.objective, cell.job.job).batch, prices, cell.slots, start)
+    return oracle(asked, deadline(cell.objective, cell.job.job).batch, prices, start)
 
 
 def _points(load: Load) -> list[object]:

@@ -1,9 +1,9 @@
 """How a policy's answers are followed: by Headgate's controller, or at once.
 
-Policies that only size (`capacity`, `ds2`, `static`) leave it to the controller when to ask, when to believe and how to
-move: the same reducer that runs in production. Policies that bring their own timing (thresholds that must hold, cool
-downs) are asked after every batch and taken at their word, within the bounds. Moving state is the same for all: bins
-are spread over the executors that are there whenever those have changed.
+Policies that only size (`capacity`, `ds2`) leave it to the controller when to ask, when to believe and how to move: the
+same reducer that runs in production. Policies that bring their own timing (thresholds that must hold, cool downs) are
+asked after every batch and taken at their word, within the bounds. Moving state is the same for all: bins are spread
+over the executors that are there whenever those have changed.
 """
 
 from collections import deque
@@ -15,7 +15,6 @@ from headgate.policies.pool import Evidence, PoolPolicy
 from headgate.simulation.closed_loop import ControlledLoop
 from headgate.simulation.virtual_spark import VirtualSpark
 
-CONTROLLED = frozenset({"capacity", "ds2", "static"})
 _LAST = 40
 """Batches that a policy is shown: as many as the controller keeps."""
 

@@ -44,6 +44,7 @@ class OperatorTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     shares: list[float] = []
     distinct: float = 0.0
     contention: list[tuple[int, float]] = []
+    weight: float = 1.0
 
 
 class JobTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -125,6 +126,7 @@ def table_from_job(name: str, job: VirtualJob, **more: Any) -> JobTable:
             list(one.shares),
             one.distinct,
             list(one.contention),
+            one.weight,
         )
         for one in job.operators
     ]

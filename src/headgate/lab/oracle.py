@@ -16,7 +16,6 @@ import numpy as np
 
 from headgate.lab.truth import Needs
 from headgate.model.columns import Floats, Ints
-from headgate.simulation.virtual_job import VirtualJob
 
 _LATE = 1e9
 """Slot-seconds that a late step counts as: more than any schedule costs, so there are as few of them as can be."""
@@ -86,23 +85,6 @@ def _priced(
     return Schedule(chosen, cost, int(late.sum()))
 
 
-def oracle(needs: Needs, job: VirtualJob, longest: float, prices: Prices, each: int, start: int) -> Schedule:
+def oracle(needs: Needs, longest: float, prices: Prices, start: int) -> Schedule:
     """The cheapest schedule for these needs; a batch may take the `longest`."""
-    most = needs.batches.shape[1]
-    good = needs.with_headroom / longest
-    return cheapest(good, longest - needs.batches, pauses(job, most, each), prices, start)
-
-
-def pauses(job: VirtualJob, most: int, each: int) -> Floats:
-    """By executors before and after, how much a change adds to the first batch: at the most, and in this arithmetic.
-
-    New executors are cold once in every stage; an executor loads the bins it is given, as many at a time as it has
-    slots.
-    """
-    before, after = np.meshgrid(np.arange(1, most + 1), np.arange(1, most + 1), indexing="ij")
-    added = np.where(after > before, job.cold * len(job.operators), 0.0)
-    for operator in job.operators:
-        if operator.stateful:
-            given = np.ceil(operator.partitions / after) - np.where(after < before, operator.partitions // before, 0)
-            added = added + np.where(after != before, np.ceil(given / each) * job.bin_load, 0.0)
-    return added
+    return cheapest(needs.with_headroom / longest, longest - needs.batches, needs.pauses, prices, start)

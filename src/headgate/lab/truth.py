@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from headgate.lab.punctuality import Deadline
@@ -15,6 +16,7 @@ from headgate.model.columns import Floats, Ints
 from headgate.model.schedule import Stage, times
 from headgate.simulation.batch_arithmetic import BatchArithmetic
 from headgate.simulation.virtual_job import VirtualJob
+from headgate.simulation.virtual_spark import VirtualSpark
 
 _POINTS = 48
 _THROWS = 5
@@ -60,6 +62,11 @@ class TrueTimes:
         seconds: Floats = self.arithmetic.driver() + found * drift[:, None]
         return seconds
 
+    def carries(self, seconds: float) -> tuple[float, ...]:
+        """By size, the most records of a batch that takes no longer than this."""
+        within = self.arithmetic.driver() + self.makespans <= seconds
+        return tuple(float(self.records[row].max(initial=1.0)) for row in within)
+
 
 def _chance(job: VirtualJob, tasks: int, dice: np.random.Generator) -> Floats:
     throw = dice.lognormal(0.0, job.noise, tasks) if job.noise else np.ones(tasks)
@@ -77,6 +84,8 @@ class Needs(NamedTuple):
     """The same with the headroom that is asked for on top."""
     least: Ints
     """The fewest executors that meet the objective; the most there may be where none does."""
+    pauses: Floats
+    """By executors before and after, how much a change adds to the first batch after it."""
 
 
 def needs(
@@ -95,7 +104,8 @@ def needs(
     with_headroom = known.batches(more, edges[1:])
     enough = with_headroom <= deadline.batch
     least = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, most)
-    return Needs(step, known.batches(records, edges[1:]), with_headroom, least)
+    carried = known.carries(deadline.batch / (1 + deadline.headroom))
+    return Needs(step, known.batches(records, edges[1:]), with_headroom, least, _pauses(job, most, each, carried))
 
 
 def _rounded_up(value: float) -> float:
@@ -107,3 +117,31 @@ def _rounded_up(value: float) -> float:
 @lru_cache(maxsize=8)
 def _true_times(job: VirtualJob, most: int, each: int, highest: float) -> TrueTimes:
     return TrueTimes(job, most, each, highest)
+
+
+@lru_cache(maxsize=8)
+def _pauses(job: VirtualJob, most: int, each: int, carried: tuple[float, ...]) -> Floats:
+    """Tried on the virtual Spark itself, with what each size after the change carries, and nothing left to chance."""
+    added = np.zeros((most, most))
+    if not (job.cold or job.bin_load):
+        return added
+    sure = msgspec.structs.replace(job, noise=0.0, stragglers=0.0, drift=0.0, trigger=None, limit=None)
+    for before in range(1, most + 1):
+        for after in range(1, most + 1):
+            if after != before:
+                added[before - 1, after - 1] = _pause(sure, before, after, each, carried[after - 1])
+    return added
+
+
+def _pause(job: VirtualJob, before: int, after: int, each: int, records: float) -> float:
+    due = [1.0]
+    virtual = VirtualSpark(job, lambda at: due[0], executors=before, slots=each, joining=0.0)
+    virtual.spread_bins()
+    virtual.run_batch()
+    virtual.set_executors(after)
+    virtual.spread_bins()
+    took = []
+    for _ in range(2):
+        due[0] += max(records, 1.0)
+        took.append(virtual.run_batch().duration / 1000)
+    return max(0.0, took[0] - took[1])

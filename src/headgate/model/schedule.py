@@ -121,7 +121,12 @@ def _one_after_the_other(stages: Sequence[Stage], slots: Sequence[int]) -> bool:
 
 def _simple(stage: Stage, slots: Sequence[int]) -> bool:
     """All tasks anywhere, or each at a home that is there."""
-    return not stage.homes or all(0 <= home < len(slots) and slots[home] for home in stage.homes)
+    homes = stage.homes
+    if not homes:
+        return True
+    if not all(slots):
+        return all(0 <= home < len(slots) and slots[home] for home in homes)
+    return min(homes) >= 0 and max(homes) < len(slots)
 
 
 def _chain(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:

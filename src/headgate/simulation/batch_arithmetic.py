@@ -41,7 +41,7 @@ class BatchArithmetic:
         self.selectivity = _by_task([one.selectivity for one in job.operators], lengths)
         self._distinct = _by_task([one.distinct for one in job.operators], lengths)
         self._saturates = bool(self._distinct.any())
-        self._sources = sum(not one.feeders for one in job.operators)
+        self._weights = sum(one.weight for one in job.operators if not one.feeders)
         self._slow_at: dict[int, Floats | float] = {}
 
     def records(self, records: float) -> Ints:
@@ -81,7 +81,8 @@ class BatchArithmetic:
         reach: list[float] = []
         out: list[float] = []
         for operator, shares in zip(self.job.operators, self._shares, strict=True):
-            came = sum(out[up] for up in operator.feeders) if operator.feeders else records / self._sources
+            read = records * operator.weight / self._weights
+            came = sum(out[up] for up in operator.feeders) if operator.feeders else read
             reach.append(came)
             if operator.distinct:
                 tasks = operator.distinct * -np.expm1(-came * operator.selectivity * shares / operator.distinct)

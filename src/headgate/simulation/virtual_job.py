@@ -33,10 +33,12 @@ class VirtualOperator(msgspec.Struct, frozen=True):
     """Keys that a task meets at the most: its output levels off there, as partial aggregation does. 0: it does not."""
     contention: tuple[tuple[int, float], ...] = ()
     """Tasks at once and how many times as long each takes; in straight lines in between and beyond."""
+    weight: float = 1.0
+    """Of an operator that nothing feeds: its part of what comes, beside the others; 0 where it reads no stream."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
-        for name in ("fixed", "per_record", "selectivity", "distinct"):
+        for name in ("fixed", "per_record", "selectivity", "distinct", "weight"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"operator {self.name}: {name} is {getattr(self, name)}; give a number from 0 up")
         if self.partitions < 1:
@@ -92,6 +94,8 @@ class VirtualJob(msgspec.Struct, frozen=True):
                 raise InputError(f"operator {one.name}: what feeds it must stand before it")
         if not self.operators:
             raise InputError("a job needs at least one operator")
+        if not any(one.weight for one in self.operators if not one.feeders):
+            raise InputError("no operator reads what comes: give one that nothing feeds a weight above 0")
 
     @property
     def tasks(self) -> int:
