@@ -61,9 +61,8 @@ def _operator(place: int, known: Capacity) -> VirtualOperator:
     one = known.operators[place]
     ran = [replay for replay in known.replays if replay.seconds[place].size]
     tasks = one.partitions
-    seconds = median([float(replay.seconds[place].mean()) for replay in ran])
-    records = float(np.mean([replay.taken[place].mean() for replay in ran]))
-    fixed, per_record = _costs(one, seconds, records)
+    usual = [(float(replay.seconds[place].mean()), float(replay.taken[place].mean())) for replay in ran]
+    fixed, per_record = _costs(one, usual)
     slower = one.contention.slowdown(min(tasks, known.pool.total))
     selectivity, distinct = _output(place, known)
     source = not one.feeders
@@ -82,13 +81,16 @@ def _operator(place: int, known: Capacity) -> VirtualOperator:
     )
 
 
-def _costs(one: OperatorCapacity, seconds: float, records: float) -> tuple[float, float]:
-    """Of a task and of a record, so that a task of the usual size takes its usual time."""
-    if one.line is None:
-        return (0.0, seconds / records) if records >= 1 else (seconds, 0.0)
-    fixed, per_record = max(one.line.base.value, 0.0), max(one.line.slope.value, 0.0)
-    explained = fixed + per_record * records
-    factor = seconds / explained if explained > 0 else 1.0
+def _costs(one: OperatorCapacity, usual: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Of a task and of a record, so that tasks of the usual records take the usual seconds; a pair a batch."""
+    if one.line is not None:
+        fixed, per_record = max(one.line.base.value, 0.0), max(one.line.slope.value, 0.0)
+    else:
+        fixed, per_record = (0.0, 1.0) if usual[-1][1] >= 1 else (1.0, 0.0)
+    factors = [
+        seconds / (fixed + per_record * records) for seconds, records in usual if fixed + per_record * records > 0
+    ]
+    factor = median(factors) if factors else 1.0
     return fixed * factor, per_record * factor
 
 
