@@ -101,7 +101,7 @@ def cells(scenario: Scenario) -> list[Cell]:
                 start = executors.start if policy.start is None else policy.start
                 found += [
                     Cell(
-                        job, load, policy.name, start, seed, scenario.objective, scenario.settings(), executors.slots,
+                        job, load, policy.name, start, seed, scenario.objective, scenario.settings, executors.slots,
                         seconds(executors.joining), None if executors.losing is None else seconds(executors.losing),
                         scenario.prices.change,
                     )

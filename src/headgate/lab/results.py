@@ -41,7 +41,7 @@ def about(scenario: Scenario) -> dict[str, str]:
         "seeds": scenario.seeds,
         "executors": scenario.executors,
         "prices": scenario.prices,
-        "controller": scenario.settings(),
+        "controller": scenario.settings,
         "left_out": scenario.left_out,
     }
     versions = {"headgate": __version__, "python": platform.python_version(), "numpy": np.__version__}

@@ -23,17 +23,17 @@ Files are looked for beside the scenario. Whatever is wrong is said in one line 
 
 import os
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from headgate.control.settings import Settings
 from headgate.formats.load_trace import read_load_trace
-from headgate.formats.settings_file import Wanted, read_settings, wanted_objective
+from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
 from headgate.lab.job_table import JobTable, job_from_table
 from headgate.lab.punctuality import deadline
 from headgate.model.durations import seconds
-from headgate.model.errors import InputError
+from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import Objective
 from headgate.policies.pool_registry import pool_policy
 from headgate.simulation.virtual_job import VirtualJob
@@ -97,6 +97,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     objective: Wanted = Wanted()
     executors: ExecutorsTable = ExecutorsTable()
     prices: PricesTable = PricesTable()
+    control: dict[str, Any] = {}
+    """Settings of the controller, by their names in `headgate.control.settings`: to try others than the defaults."""
 
 
 class NamedLoad(NamedTuple):
@@ -129,17 +131,10 @@ class Scenario(NamedTuple):
     objective: Objective
     executors: ExecutorsTable
     prices: PricesTable
+    settings: Settings
+    """Of the controller: the defaults but for what is given, within the bounds."""
     left_out: tuple[str, ...]
     """What is not run, and why, a line each."""
-
-    def settings(self) -> Settings:
-        """Of the controller: the defaults, within the bounds."""
-        return Settings(
-            objective=self.objective,
-            least=self.executors.least,
-            most=self.executors.most,
-            slots_each=self.executors.slots,
-        )
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -168,8 +163,20 @@ def checked(file: Path, written: ScenarioFile) -> Scenario:
         raise InputError(said if said.startswith(str(file)) else f"{file}: {said}") from None
     return Scenario(
         written.name or file.stem, policies, loads, jobs, written.seeds, objective, written.executors,
-        written.prices, left_out,
+        written.prices, _settings(file, written, objective), left_out,
     )  # fmt: skip
+
+
+def _settings(file: Path, written: ScenarioFile, objective: Objective) -> Settings:
+    ours = {"objective", "least", "most", "mode", "slots_each"}
+    for name in written.control:
+        if name not in Settings.__struct_fields__ or name in ours:
+            known = [one for one in Settings.__struct_fields__ if one not in ours]
+            raise InputError(f"{file}: [control] {name} is no setting{did_you_mean(name, known)}")
+    given, bounds = converted(file, written.control, Settings, "[control]"), written.executors
+    return msgspec.structs.replace(
+        given, objective=objective, least=bounds.least, most=bounds.most, slots_each=bounds.slots
+    )
 
 
 def _jobs(file: Path, written: ScenarioFile) -> tuple[NamedJob, ...]:
