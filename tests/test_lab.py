@@ -1,5 +1,7 @@
 """The lab: scenarios are checked, cells are run once, results are the same bytes, and sums are right."""
 
+from xml.etree import ElementTree
+
 import msgspec
 import pyarrow.parquet as pq
 import pytest
@@ -14,40 +16,7 @@ from headgate.lab.sweep import Finished, on_cores, sweep
 from headgate.model.errors import InputError
 from headgate.policies.pool_registry import POOL_POLICIES
 from headgate.simulation.virtual_job import VirtualJob, VirtualOperator
-
-SCENARIO = """\
-policies = ["threshold", {name = "static", start = "peak"}]
-seeds = [1, 2]
-
-[executors]
-most = 6
-
-[[loads]]
-name = "step"
-load = "step(20 -> 60 @ 5m)"
-lasting = "10m"
-judged = true
-
-[[jobs]]
-name = "words"
-trigger = "10s"
-driver = 0.1
-noise = 0.1
-
-[[jobs.operators]]
-name = "split"
-partitions = 12
-fixed = 0.05
-per-record = 0.04
-
-[[jobs.operators]]
-name = "count"
-partitions = 12
-fixed = 0.05
-per-record = 0.01
-from = ["split"]
-stateful = true
-"""
+from lab_scenario import SCENARIO
 
 
 @pytest.fixture
@@ -114,6 +83,17 @@ def test_the_same_scenario_gives_the_same_bytes_on_one_core_and_on_two(scenario,
     page = (tmp_path / "1" / "report.html").read_text()
     assert "A simulation: 2 policies and an oracle, 1 jobs, 1 loads, 2 seeds, 6 runs" in page
     assert page.count('aria-label="slots of ') == 3
+
+
+def test_every_picture_can_be_had_as_a_file(scenario, tmp_path):
+    assert main(["lab", str(scenario), "-o", str(tmp_path), "--workers", "1", "--pictures"]) == 0
+    drawn = {file.name: ElementTree.fromstring(file.read_text()) for file in (tmp_path / "pictures").iterdir()}
+    assert set(drawn) == {
+        "load-step.svg",
+        "cost-step.svg",
+        *(f"slots-step-words-{policy}.svg" for policy in ("threshold", "static", "oracle")),
+    }
+    assert all(one.tag == "{http://www.w3.org/2000/svg}svg" for one in drawn.values())
 
 
 def test_what_is_finished_is_not_run_again_and_a_line_that_was_cut_off_is(scenario, tmp_path):

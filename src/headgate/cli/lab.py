@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", type=file, metavar="FOLDER", help="where to (default: lab-NAME)")
     parser.add_argument("--workers", type=count, metavar="N", help="processes (default: as many as there are cores)")
     parser.add_argument("--spark", metavar="MASTER", help="run the cells as a PySpark job there")
+    parser.add_argument("--pictures", action="store_true", help="write every picture as a file of SVG as well")
     twin = parser.add_argument_group("a twin instead of a scenario")
     twin.add_argument("--twin", type=file, metavar="FILE", help="made by `headgate twin`")
     twin.add_argument("--load", metavar="LOAD", help="for example 'step(2k -> 8k @ 30m)'")
@@ -89,7 +90,7 @@ def _scenario(given: argparse.Namespace) -> Scenario:
 
 def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> None:
     # Only now: to be told of a mistake nobody should wait for Arrow.
-    from headgate.cli.page.lab_page import lab_page
+    from headgate.cli.page.lab_page import lab_page, pictures
     from headgate.lab.cell import cells
     from headgate.lab.results import write_results
     from headgate.lab.summary import summed_up, verdicts
@@ -104,6 +105,10 @@ def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> None:
     write_results(folder / "results.parquet", scenario, outcomes)
     rows, judged = summed_up(outcomes), verdicts(outcomes)
     (folder / "report.html").write_text(lab_page(scenario, outcomes), encoding="utf-8")
+    if given.pictures:
+        (folder / "pictures").mkdir(exist_ok=True)
+        for name, drawn in pictures(scenario, outcomes):
+            (folder / "pictures" / name).write_text(drawn, encoding="utf-8")
     _print([*table_lines(rows), *verdict_lines(judged), f"{folder / 'report.html'} has the pictures"])
 
 

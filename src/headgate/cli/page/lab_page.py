@@ -1,10 +1,11 @@
 """What the lab found, as one HTML page."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from headgate import __version__
 from headgate.cli.lab_table import HEADINGS, fields
-from headgate.cli.page.document import captioned, colour_key, document, meanings, tiles
+from headgate.cli.page.document import captioned, colour_key, document, meanings, picture, tiles
 from headgate.cli.page.lab_plots import cost_plot, load_plot, slots_plot
 from headgate.cli.page.markup import Markup, element
 from headgate.lab.cell import Outcome
@@ -40,6 +41,27 @@ def lab_page(scenario: Scenario, outcomes: Sequence[Outcome]) -> str:
         *(element("section", *_load(scenario, load, outcomes, rows), class_="query") for load in loads),
         meanings(_WORDS),
     )
+
+
+def pictures(scenario: Scenario, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
+    """The drawings of the page as files of SVG: names and contents."""
+    rows = summed_up(outcomes)
+    for load in dict.fromkeys(one.load for one in outcomes):
+        here = [one for one in outcomes if one.load == load]
+        yield _file_name("load", load), picture(load_plot(here[0]))
+        yield _file_name("cost", load), picture(cost_plot([row for row in rows if row.load == load]))
+        for job in scenario.jobs:
+            for name, drawn in _panels(scenario, job, here):
+                yield _file_name("slots", load, job.name, name), picture(drawn)
+
+
+def _file_name(*words: str) -> str:
+    """For any file system.
+
+    >>> _file_name("slots", "ads", "count by key")
+    'slots-ads-count-by-key.svg'
+    """
+    return re.sub(r"[^\w]+", "-", " ".join(words)) + ".svg"
 
 
 def _beginning(
@@ -101,17 +123,18 @@ def _load(scenario: Scenario, load: str, outcomes: Sequence[Outcome], rows: Sequ
     for job in scenario.jobs:
         yield element("h3", f"Slots over time, {job.name}")
         yield colour_key((("records", "slots that would just do"), ("c0", "slots there"), ("share accent", "late")))
-        yield element("div", *_panels(scenario, job, here), class_="scroll panels")
+        yield element("div", *(drawn for _, drawn in _panels(scenario, job, here)), class_="scroll panels")
 
 
-def _panels(scenario: Scenario, job: NamedJob, here: Sequence[Outcome]) -> Iterator[Markup]:
+def _panels(scenario: Scenario, job: NamedJob, here: Sequence[Outcome]) -> Iterator[tuple[str, Markup]]:
+    """Policies, the one with the least regret first, and the slots of each over time."""
     bound = deadline(scenario.objective, job.job).bound
     of_job = [one for one in here if one.job == job.name]
     rows = {row.policy: row for row in summed_up(of_job)}
     drawn = [one for one in of_job if one.seed == scenario.seeds[0] and not one.failed]
     most = 1.3 * max((max(one.least) for one in drawn), default=1.0)
     for one in sorted(drawn, key=lambda one: list(rows).index(one.policy)):
-        yield slots_plot(one, rows[one.policy], most, bound)
+        yield one.policy, slots_plot(one, rows[one.policy], most, bound)
 
 
 def _table(rows: Sequence[Row]) -> Markup:
