@@ -111,7 +111,7 @@ def _load(scenario: Scenario, load: str, outcomes: Sequence[Outcome], rows: Sequ
     of_load = [row for row in rows if row.load == load]
     text = next(one.text for one in scenario.loads if one.name == load)
     yield element("h2", load)
-    yield element("p", text, class_="log")
+    yield element("div", text, class_="log")  # as it is: a paragraph would begin with a capital
     yield captioned(load_plot(here[0]), "")
     yield element("h3", "Cost against lateness")
     yield captioned(

@@ -76,19 +76,22 @@ def cost_plot(rows: Sequence[Row]) -> Markup:
     return drawing(
         _WIDE, high, "cost against lateness",
         rungs(y, x.start, x.end, about=6, label=lambda value: f"{value:+.0%}"),
-        marks(x, high - 40, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], lambda value: f"{value:.10g}"),
+        marks(x, high - 40, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0], _part),
         path(best, "curve other") if len(best) > 1 else joined(),
         line(x.at(0.01), _TOP, x.at(0.01), high - 40, "deadline"),
         *labels,
         text(_LEFT, 12, "cost beyond the oracle's", "note"),
-        text(x.end, high - 6, "part of the time that is late (logarithmic; never late is on the left edge)", "note",
-             anchor="end"),
+        text(x.end, high - 6, "part of the time that is late (logarithmic)", "note", anchor="end"),
     )  # fmt: skip
 
 
 def _over_time(outcome: Outcome, values: Sequence[float]) -> list[tuple[float, float]]:
     step = outcome.hours / len(values)
     return [((place + 0.5) * step, value) for place, value in enumerate(values)]
+
+
+def _part(value: float) -> str:
+    return "never" if value <= _LEAST_LATE else f"{100 * value:.10g} %"
 
 
 def _hours(value: float) -> str:
