@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-twin lab verify-kills verify-state verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-curves bench-twin lab verify-kills verify-state verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -68,6 +68,9 @@ bench-generator: $(READY) ## events a second of the source `nexmark`, beside a s
 
 bench-load: $(READY) ## the rate that was asked for and the rate that came, of the producer and of the source (seven minutes)
 	$(BIN)/python benchmarks/load.py
+
+bench-curves: $(READY) ## rescales until settled on sub-linear operators: ds2, conttune and capacity, simulated (two minutes)
+	$(BIN)/python benchmarks/curves.py --held-out
 
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark

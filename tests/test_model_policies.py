@@ -239,8 +239,10 @@ def test_daedalus_takes_the_least_that_keeps_up_and_recovers():
 
 
 def test_daedalus_forecasts_the_straight_line_and_never_less_than_now():
-    assert forecast(((0.0, 10.0), (60.0, 16.0)), 600.0) == pytest.approx(76.0)
-    assert forecast(((0.0, 16.0), (60.0, 10.0)), 600.0) == pytest.approx(10.0)
+    rising = tuple((60.0 * k, 10.0 + 6 * k) for k in range(5))
+    assert forecast(rising, 600.0) == pytest.approx(34 + 60)
+    assert forecast(tuple((at, 50.0 - rate) for at, rate in rising), 600.0) == pytest.approx(16)
+    assert forecast(rising[:4], 600.0) == 28.0  # too few to tell a trend
 
 
 def test_daedalus_sizes_by_the_busiest_worker_and_rests_after_a_rescale():

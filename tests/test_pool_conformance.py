@@ -4,8 +4,12 @@ import itertools
 
 import pytest
 
+from headgate.control.settings import Settings
+from headgate.model.objective import KeepUp
 from headgate.policies.pool import PoolAnswer
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
+from headgate.simulation.closed_loop import closed_loop
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 from headgate.testing import check_pool_policy, pool_claims
 
 
@@ -89,3 +93,26 @@ def test_a_faulty_policy_is_caught(fault, caught_by):
 
 def test_a_policy_that_does_nothing_conforms():
     check_pool_policy(Faulty)
+
+
+STEP = VirtualJob(
+    (
+        VirtualOperator("map", 16, fixed=0.1, per_record=0.004),
+        VirtualOperator("count", 8, fixed=0.1, per_record=0.0005, feeders=(0,), stateful=True),
+    ),
+    trigger=10.0,
+    noise=0.1,
+)
+
+
+def stepping(now):
+    """From 100 records a second, which one executor carries, to 350, which it does not."""
+    return 100 * min(now, 600.0) + 350 * max(0.0, now - 600)
+
+
+@pytest.mark.parametrize("name", [name for name in POOL_POLICIES if name != "static"])
+def test_every_policy_runs_under_headgates_controller_and_follows_a_step_in_time(name):
+    """Within half an hour; those that wait longer by design are only run."""
+    spark = VirtualSpark(STEP, stepping, executors=1, most=12)
+    history = closed_loop(spark, Settings(objective=KeepUp(headroom=0.1), most=12), pool_policy(name), until=2400.0)
+    assert history.moments[-1].executors >= (1 if name in ("flink", "latency-rule", "managed") else 2)

@@ -154,10 +154,25 @@ def test_kubernetes_at_most_doubles_or_adds_four_in_fifteen_seconds():
     assert asked(rule, (0, Signals(1, busy=1.0)), (5, Signals(5, busy=1.0)), (15, Signals(5, busy=1.0))) == [5, 5, 10]
 
 
+def test_kubernetes_makes_up_for_the_looks_that_a_long_batch_has_kept_from_it():
+    """A minute with everybody busy is four looks: 4, 5, 7, 9, 12 at a target of 80 %."""
+    full = Signals(4, busy=1.0)
+    assert asked(Hpa(), (0, full), (60, Signals(5, busy=1.0)))[0] == 5
+    assert asked(Hpa(), (0, Signals(4, busy=0.8)), (60, full)) == [4, 12]
+    assert asked(Hpa(), (0, Signals(4, busy=0.8)), (60, Signals(4, busy=0.9))) == [4, 5]
+
+
 def test_varga_takes_the_growth_of_the_lag_where_that_asks_for_more():
-    assert asked(Varga(), (0, Signals(4, busy=1.0, came=100.0, growth=100.0))) == [8]
-    assert asked(Varga(), (0, Signals(4, busy=1.0, came=100.0, growth=10.0))) == [6]  # ceil(4 / 0.7)
+    assert asked(Varga(), (0, Signals(4, busy=1.0, came=100.0, waiting=500.0, growth=100.0))) == [8]
+    assert asked(Varga(), (0, Signals(4, busy=1.0, came=100.0, waiting=500.0, growth=10.0))) == [6]  # ceil(4 / 0.7)
     assert asked(Varga(), (0, Signals(4, busy=1.0))) == [6]
+
+
+def test_varga_shrinks_where_there_is_no_lag():
+    calm = Signals(4, busy=0.2, came=100.0, waiting=0.0, growth=0.0)
+    assert asked(Varga(), (0, calm), (301, calm)) == [4, 2]  # ceil(4 x 0.2 / 0.7)
+    behind = Signals(4, busy=0.2, came=100.0, waiting=500.0, growth=0.0)
+    assert asked(Varga(), (0, behind), (301, behind)) == [4, 4]
 
 
 # Spark's two rules

@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from headgate import __version__
+import headgate
 from headgate.control.settings import Settings
 from headgate.lab.following import controlled, followed_at_once
 from headgate.lab.oracle import Prices, Schedule, oracle
@@ -30,6 +31,8 @@ _DRAWN = 360
 """Points of a picture."""
 _JUMP = 1.2
 """A load that changes by so many times from one moment to the next jumps."""
+_DECIDES = ("model", "policies", "control", "simulation", "lab", "workloads/load")
+"""Parts of Headgate on which outcomes depend."""
 _SETTLING = 1800.0
 """Rescales so long after a jump count as steps to settle."""
 
@@ -48,13 +51,14 @@ class Cell(NamedTuple):
     joining: float
     losing: float | None
     change: float
+    key: str = ""
+    """The same for the same settings and the same code, and for no others."""
 
-    @property
-    def key(self) -> str:
-        """The same for the same settings and version, and for no others."""
+    def named(self) -> "Cell":
+        """With its key."""
         job = {name: getattr(self.job.job, name) for name in VirtualJob.__struct_fields__}
-        told = [__version__, self.job.name, job, self.load.text, _points(self.load.load), self.load.lasting, *self[2:]]
-        return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:24]
+        told = [_code(), self.job.name, job, self.load.text, _points(self.load.load), self.load.lasting, *self[2:-1]]
+        return self._replace(key=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:24])
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -92,6 +96,14 @@ class Outcome(msgspec.Struct, frozen=True):
     """What went wrong with the policy; the figures mean nothing then."""
 
 
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """What an outcome depends on: whoever changes a policy gets its cells run again."""
+    here = Path(headgate.__file__).parent
+    files = sorted(file for part in _DECIDES for file in (here / part).rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
 def cells(scenario: Scenario) -> list[Cell]:
     """All of them: long loads first, and those that share a job and a load next to each other."""
     executors, found = scenario.executors, []
@@ -104,7 +116,7 @@ def cells(scenario: Scenario) -> list[Cell]:
                         job, load, policy.name, start, seed, scenario.objective, scenario.settings, executors.slots,
                         seconds(executors.joining), None if executors.losing is None else seconds(executors.losing),
                         scenario.prices.change,
-                    )
+                    ).named()
                     for seed in scenario.seeds
                 ]  # fmt: skip
     return found

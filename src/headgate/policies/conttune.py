@@ -33,6 +33,8 @@ _NEAR = 3
 """Instances up to which what was seen of another number is believed."""
 _DEVIATION, _NOISE = 0.1, 0.001
 """Of the mean: how far the rate may be off the line, and how exactly it is measured."""
+_MOST = 2000
+"""Instances up to which numbers are looked at one by one."""
 _KEPT = 30
 """Sizes that are remembered, the ones last seen."""
 
@@ -72,14 +74,15 @@ def smallest(points: Sequence[tuple[int, float]], demand: float, linear: int) ->
     6
     """
     numbers = [n for n, _ in points]
-    # Farther off nothing is believed, so there is nothing to look at.
-    counts = sorted({near for n in numbers for near in range(max(1, n - _NEAR), n + _NEAR + 1)})
-    means = expected(points, np.array(counts, np.float64))
-    enough = [count for count, mean in zip(counts, means.tolist(), strict=True) if mean >= demand * (1 - 1e-9)]
-    if not enough:
+    most = max(linear, *numbers)
+    if most > _MOST:
         return linear
-    # Below the least that is believed there may be less that would do.
-    return min(enough[0], linear) if linear < min(counts) else enough[0]
+    counts = np.arange(1, most + _NEAR + 1, dtype=np.float64)
+    enough = np.flatnonzero(expected(points, counts) >= demand * (1 - 1e-9))
+    if not enough.size:
+        return linear
+    least = int(enough[0]) + 1
+    return least if min(abs(least - n) for n in numbers) <= _NEAR else linear
 
 
 class ContTune(msgspec.Struct, frozen=True):

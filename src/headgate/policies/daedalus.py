@@ -30,6 +30,10 @@ _SPREAD = 0.1
 """Standard deviation of shares from which on they tell a line."""
 
 
+_TREND = 5
+"""Rates, a minute each, from which on they tell a trend."""
+
+
 class Sums(msgspec.Struct, frozen=True):
     """All that least squares need of points (x, y): how many, their sums and sums of products."""
 
@@ -80,9 +84,14 @@ class Learned(msgspec.Struct, frozen=True):
 def forecast(rates: tuple[tuple[float, float], ...], ahead: float) -> float:
     """The highest value of the straight line through these (when, rate) from the last of them on.
 
-    >>> forecast(((0.0, 100.0), (60.0, 110.0), (120.0, 120.0)), 600.0)
-    220.0
+    A few minutes tell no trend of a quarter of an hour: then it is the highest rate that was seen.
+
+    >>> minutes = tuple((60.0 * k, 100.0 + 10 * k) for k in range(6))
+    >>> forecast(minutes, 600.0), forecast(minutes[:3], 600.0)
+    (250.0, 120.0)
     """
+    if len(rates) < _TREND:
+        return max(rate for _, rate in rates)
     first = rates[0][0]
     sums = Sums()
     for at, rate in rates:

@@ -63,6 +63,8 @@ class Dhalion(msgspec.Struct, frozen=True):
     skew: float = 1.5
     slow: float = 20.0
     down: float = 0.8
+    shrinks: bool = True
+    """Whether it scales down at all; Heron's own policy does not."""
 
     @property
     def name(self) -> str:
@@ -105,7 +107,7 @@ class Dhalion(msgspec.Struct, frozen=True):
                 return memory, {}, (Note("one instance is slow: more of them do not help", id),)
             grown = scaled_up(one.instances, one.pressure or 0.0, most=self.most)
             return Acted(now, too_small=memory.too_small), {id: grown}, (Note("causes back-pressure", id),)
-        for id, one in seen:
+        for id, one in seen if self.shrinks else ():
             fewer = max(1, math.floor(self.down * one.instances * (1 + 1e-9)))
             if fewer < one.instances and _empty(one) and (id, fewer) not in memory.too_small:
                 acted = Acted(now, id, one.instances, fewer, memory.too_small)

@@ -33,6 +33,9 @@ from headgate.model.estimate import Estimate
 from headgate.model.objective import Objective
 from headgate.model.rounding import at_least_one
 
+_HELD = 20.0
+"""Milliseconds per second of back-pressure that are more than noise."""
+
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
     """One look at an operator: records per second, records out for each that is taken, and records of lag."""
@@ -42,6 +45,8 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     true: float
     lag: float
     growth: float
+    held: bool = False
+    """Whether what it feeds held it back."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -113,7 +118,7 @@ class _Flow(NamedTuple):
 class Flink(msgspec.Struct, frozen=True):
     """Shares of 1, seconds."""
 
-    needs: ClassVar[tuple[str, ...]] = ("taken", "busiest", "waiting", "growth")
+    needs: ClassVar[tuple[str, ...]] = ("taken", "busiest", "waiting", "growth", "pressure")
 
     target: float = 0.7
     boundary: float = 0.3
@@ -186,7 +191,8 @@ class Flink(msgspec.Struct, frozen=True):
                 behind = behind or last.lag > self.behind * max(mean.taken, 1e-9)
             else:
                 feeders = [flow.ids[up] for up in flow.incoming[at] if flow.is_source[up]]
-                true = true_rate(mean.true, [look[id].taken for _, look in looks if self._lags(look, feeders)])
+                full = [look[id].taken for _, look in looks if self._lags(look, feeders) and not look[id].held]
+                true = true_rate(mean.true, full)
                 wanted[id] = self._sized(int(flow.instances[at]), flows[at], true, behind)
             passed = _Flow(flows[at].target * mean.ratio, flows[at].catch_up * mean.ratio)
             for target, share in flow.outgoing[at]:
@@ -222,7 +228,8 @@ def _sampled(estimate: Estimate) -> dict[str, Sample]:
         else:
             true, out = float(estimate.true_processing[at]), float(estimate.true_output[at])
             busiest = taken / seen.busiest if seen.busiest and taken else true
-            looks[id] = Sample(taken, out / true if true > 0 else 0.0, busiest, 0.0, 0.0)
+            held = any((estimate.seen(target).pressure or 0.0) > _HELD for target, _ in flow.outgoing[at])
+            looks[id] = Sample(taken, out / true if true > 0 else 0.0, busiest, 0.0, 0.0, held)
     return looks
 
 

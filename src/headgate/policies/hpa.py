@@ -8,7 +8,9 @@
 Source: Kubernetes `pkg/controller/podautoscaler` (replica calculator, stabilisation window, default behaviour); the
 target is its default of 80 %.
 Changed: utilisation is slot time (on Spark) or useful time, not CPU time. It knows no objective: its target is its
-headroom. Its timing is its own; Headgate's controller adds its guards when it runs it.
+headroom. It looks every 15 s, and is asked here when a batch is over: of one that takes longer, and keeps all busy, the
+looks in between are made up for, each as if what it asked for had come and was busy too. Its timing is its own;
+Headgate's controller adds its guards when it runs it.
 """
 
 from typing import ClassVar
@@ -22,6 +24,8 @@ from headgate.model.signals import Signals
 from headgate.policies.each import EachByItself
 
 _LEAST_STEP = 4
+_FULL, _MOST_LOOKS = 0.95, 20
+"""All are busy from here on; of a batch that takes for ever, so many looks are made up for."""
 
 
 class Recommended(msgspec.Struct, frozen=True):
@@ -29,6 +33,8 @@ class Recommended(msgspec.Struct, frozen=True):
 
     lately: tuple[tuple[float, int], ...] = ()
     grew: tuple[tuple[float, int], ...] = ()
+    at: float | None = None
+    """When it last looked."""
 
 
 def recommended(n: int, ratio: float, missing: int = 0, *, target: float, tolerance: float = 0.1) -> int:
@@ -66,7 +72,8 @@ class Hpa(EachByItself, frozen=True):
     tolerance: float = 0.1
     stable_down: float = 300.0
     """Fewer only down to the highest recommendation of so long."""
-    up_period: float = 15.0
+    every: float = 15.0
+    """It looks so often, and grows so often."""
 
     def __post_init__(self) -> None:
         """Refuse a target nobody can meet."""
@@ -86,26 +93,40 @@ class Hpa(EachByItself, frozen=True):
         """What is measured over the target; None where it was not measured."""
         return None if seen.busy is None else seen.busy / self.target
 
+    def looks(self, memory: Recommended, seen: Signals, now: float) -> int:
+        """How often it would have looked since it was last asked, while all were busy and stayed so."""
+        full = seen.busy is not None and seen.busy >= _FULL
+        return min(max(1, int((now - memory.at) / self.every)), _MOST_LOOKS) if full and memory.at is not None else 1
+
     def answer(
         self, memory: Recommended, seen: Signals, objective: Objective | None, now: float
     ) -> tuple[Recommended, int]:
         """The recommendation, with Kubernetes' default behaviour around it."""
         del objective
-        ratio, now_there = self.ratio(seen), seen.instances + seen.missing
+        ratio, there = self.ratio(seen), seen.instances + seen.missing
         if ratio is None:
-            return memory, now_there
-        desired = recommended(seen.instances, ratio, seen.missing, target=self.target, tolerance=self.tolerance)
+            return memory, there
+        looks = self.looks(memory, seen, now)
+        n, missing = seen.instances, seen.missing
+        for before in range(looks - 1, -1, -1):
+            memory, n = self._look(memory, ratio, n, missing, now - before * self.every)
+            missing = 0
+        return memory, n
+
+    def _look(self, memory: Recommended, ratio: float, n: int, missing: int, now: float) -> tuple[Recommended, int]:
+        there = n + missing
+        desired = recommended(n, ratio, missing, target=self.target, tolerance=self.tolerance)
         # What is there when it first looks counts as recommended.
-        lately = memory.lately or ((now, now_there),)
+        lately = memory.lately or ((now, there),)
         since = now - self.stable_down
         lately = (*(one for one in lately if one[0] > since and one[1] > desired), (now, desired))
-        grew = tuple(one for one in memory.grew if one[0] > now - self.up_period)
+        grew = tuple(one for one in memory.grew if one[0] > now - self.every)
         answer = desired
-        if desired < now_there:
-            answer = min(now_there, max(count for _, count in lately))
-        elif desired > now_there:
-            began = now_there - sum(count for _, count in grew)
-            answer = min(desired, max(2 * began, began + _LEAST_STEP, now_there))
-            if answer > now_there:
-                grew = (*grew, (now, answer - now_there))
-        return Recommended(lately, grew), answer
+        if desired < there:
+            answer = min(there, max(count for _, count in lately))
+        elif desired > there:
+            began = there - sum(count for _, count in grew)
+            answer = min(desired, max(2 * began, began + _LEAST_STEP, there))
+            if answer > there:
+                grew = (*grew, (now, answer - there))
+        return Recommended(lately, grew, now), answer

@@ -9,6 +9,7 @@
 
 Source: a thesis at TU Berlin, as in POLICIES.md, whose figures are the tests. The bound is the freshness that is asked
 for, or `bound` where none is.
+Input is DS2's demand: what would reach the operator if nothing held it back.
 Changed: the original never clears its flag to act and so acts in every interval once it has; this one clears it. Its
 interval is not published; here a minute. Fault: it never gives anything back.
 Its timing is its own; Headgate's controller adds its guards when it runs it.
@@ -22,8 +23,9 @@ import msgspec
 
 from headgate.model.decision import Decision
 from headgate.model.estimate import Estimate
-from headgate.model.objective import Freshness, Objective
+from headgate.model.objective import Freshness, KeepUp, Objective
 from headgate.model.signals import Signals
+from headgate.policies.ds2 import Ds2
 
 _BYTES_PER_SECOND = 125e6
 """A network of one gigabit: state is written and read once."""
@@ -108,15 +110,16 @@ class LatencyRule(msgspec.Struct, frozen=True):
         times = memory.times + 1 if late else max(0, memory.times - 1)
         if times < self.times:
             return Counted(times, latency, now, memory.until), stay
-        answers = self._act(seen)
+        _, sized = Ds2().decide(None, estimate, KeepUp(), now)
+        answers = self._act(seen, {one.operator: one.demand for one in sized.sizings})
         return Counted(0, None, now, now + self.pause * self.interval), Decision.resize(self.name, estimate, answers)
 
-    def _act(self, seen: Mapping[str, Signals]) -> dict[str, int]:
+    def _act(self, seen: Mapping[str, Signals], demand: Mapping[str, float | None]) -> dict[str, int]:
         slow = sorted(seen, key=lambda id: -(seen[id].latency or 0.0))[: self.slowest]
         return {
-            id: instances(one.came or 0.0, one.taken or 0.0, one.instances, windowed=one.windowed, most=self.most)
+            id: instances(came, one.taken or 0.0, one.instances, windowed=one.windowed, most=self.most)
             for id in slow
-            if (one := seen[id]).came is not None
+            if (one := seen[id]).taken is not None and (came := demand[id]) is not None
         }
 
 

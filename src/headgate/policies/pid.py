@@ -13,7 +13,8 @@ these have reasons instead: Kp = 1 (above), Ki = 1/600 s (an error that lasts te
 below a half). Asked once a minute: an actuator with seconds of delay is not moved faster.
 Changed: the error is in whole instances, because half of one cannot be had and an integral over the other half moves
 for ever. Anti-windup: nothing is added up while the output is clamped or instances are still missing, and all is
-forgotten once the error is zero. Its period is its own; Headgate's controller adds its guards when it runs it.
+forgotten once the error is zero or turns round. Its period is its own; Headgate's controller adds its guards when it
+runs it.
 """
 
 import math
@@ -78,11 +79,13 @@ class Pid(EachByItself, frozen=True):
         if error == 0:
             return Errors(0.0, 0.0, now), n
         seconds = now - memory.at if memory.at is not None else 0.0
-        integral = memory.integral + error * seconds
+        turned = memory.last is not None and error * memory.last < 0
+        before = 0.0 if turned else memory.integral
+        integral = before + error * seconds
         slope = (error - memory.last) / seconds if memory.last is not None and seconds > 0 else 0.0
         wanted = self.kp * error + self.ki * integral + self.kd * slope
         output = min(max(wanted, self.least), self.most)
         if output != wanted or seen.missing:
-            integral = memory.integral
+            integral = before
         answer = math.floor(min(n * (1 + output), MAX_INSTANCES) + 0.5)
         return Errors(integral, error, now), max(1, answer)

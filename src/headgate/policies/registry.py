@@ -12,6 +12,7 @@ from headgate.policies.protocol import Policy
 
 POLICIES: Final[Mapping[str, str]] = {
     "ds2": "headgate.policies.ds2:Ds2",
+    "capacity": "headgate.policies.operator_capacity:OperatorCapacity",
     "conttune": "headgate.policies.conttune:ContTune",
     "daedalus": "headgate.policies.daedalus:Daedalus",
     "dhalion": "headgate.policies.dhalion:Dhalion",

@@ -4,7 +4,8 @@
 policies that size a pool of executors the same are `pool_claims` and `check_pool_policy`.
 """
 
-from headgate.testing.conformance import Claim, check_policy, claims
-from headgate.testing.pool_conformance import PoolClaim, check_pool_policy, pool_claims
+from headgate.testing.claims import Claim
+from headgate.testing.conformance import check_policy, claims
+from headgate.testing.pool_conformance import check_pool_policy, pool_claims
 
-__all__ = ["Claim", "PoolClaim", "check_policy", "check_pool_policy", "claims", "pool_claims"]
+__all__ = ["Claim", "check_policy", "check_pool_policy", "claims", "pool_claims"]

@@ -5,13 +5,14 @@ records, far more records than it can carry, sources that do not tell their offs
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from headgate.model.dataflow import MAX_INSTANCES
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.policies.pool import Evidence, PoolPolicy
+from headgate.testing.claims import Claim, check_all, claimed, same
 from headgate.testing.pool_batches import PoolJob, pool_jobs
 
 MakePool = Callable[[], PoolPolicy]
@@ -21,19 +22,9 @@ _BATCHES = 9
 """Ten minutes, in which most policies have acted."""
 
 
-class PoolClaim(NamedTuple):
-    """One thing a policy must do; `check` raises AssertionError if it does not."""
-
-    name: str
-    check: Callable[[MakePool], None]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def pool_claims() -> tuple[PoolClaim, ...]:
+def pool_claims() -> tuple[Claim[PoolPolicy], ...]:
     """All of them."""
-    return tuple(PoolClaim(check.__name__.removeprefix("_").replace("_", " "), check) for check in _FOR_ALL)
+    return claimed(_FOR_ALL)
 
 
 def check_pool_policy(make: MakePool) -> None:
@@ -43,14 +34,7 @@ def check_pool_policy(make: MakePool) -> None:
     >>> from headgate.policies.for_pool import ForPool
     >>> check_pool_policy(lambda: ForPool(Hpa()))
     """
-    broken = []
-    for claim in pool_claims():
-        try:
-            claim.check(make)
-        except Exception as error:  # whatever a policy of someone's raises, the claim does not hold
-            broken.append(f"{claim}: {error!r}" if not isinstance(error, AssertionError) else f"{claim}: {error}")
-    if broken:
-        raise AssertionError("; ".join(broken))
+    check_all(pool_claims(), make)
 
 
 def _answers(
@@ -72,15 +56,10 @@ def _cases() -> Iterable[tuple[str, PoolJob, Objective]]:
             yield f"{name}, {type(objective).__name__}", job, objective
 
 
-def _same(found: object, expected: object, about: str) -> None:
-    if found != expected:
-        raise AssertionError(f"{about}: {found} instead of {expected}")
-
-
 def _the_same_input_gives_the_same_answer(make: MakePool) -> None:
     for name, job, objective in _cases():
         run = list(job.run(_BATCHES, (2, 2, 2, 4)))
-        _same(_answers(make(), run, objective), _answers(make(), run, objective), name)
+        same(_answers(make(), run, objective), _answers(make(), run, objective), name)
 
 
 def _memory_survives_json(make: MakePool) -> None:
@@ -89,7 +68,7 @@ def _memory_survives_json(make: MakePool) -> None:
         run = list(job.run(_BATCHES, (2, 2, 2, 4)))
         plain = _answers(make(), run, objective)
         carried = _answers(make(), run, objective, lambda memory: msgspec.json.decode(msgspec.json.encode(memory)))
-        _same(carried, plain, name)
+        same(carried, plain, name)
 
 
 def _what_it_is_handed_is_not_changed(make: MakePool) -> None:
@@ -99,7 +78,7 @@ def _what_it_is_handed_is_not_changed(make: MakePool) -> None:
         for now, evidence in job.run(_BATCHES, 3):
             before = msgspec.json.encode(memory)
             after, _ = policy.size(memory, evidence, objective, now)
-            _same(msgspec.json.encode(memory), before, name)
+            same(msgspec.json.encode(memory), before, name)
             memory = after
 
 
