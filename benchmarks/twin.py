@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -124,7 +125,7 @@ def real(cluster: LocalCluster, run: Run) -> Watched:
 
 def copied(seen: Watched, run: Run) -> Watched:
     """The twin, under the same load and the same controller."""
-    job = job_from_table(twin(seen.batches, "twin"))
+    job = replace(job_from_table(twin(seen.batches, "twin")), trigger=TRIGGER)
     settings = Settings(objective=OBJECTIVE, least=1, most=MOST, **SETTLING)
     spark = VirtualSpark(job, run.load.records, executors=run.executors, joining=seen.joining)
     loop, batches = ControlledLoop(spark, settings, CapacityPolicy()), []

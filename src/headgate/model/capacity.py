@@ -199,9 +199,11 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         # Batches too alike to tell. More records take more time in proportion; fewer, or the same in more pieces, take
         # as long as now, unless the hopeful reading is asked for.
         least = 0.0 if setting.in_proportion else 1.0
+        if not recut:
+            return seconds * max(factor, least)
         middle, records = float(np.mean(seconds)), max(float(np.mean(taken)), 1.0)
         scaled: Floats = middle * np.maximum(asked / records, least)
-        return scaled if recut else seconds * max(factor, least)
+        return scaled
 
     def _homes(self, place: int, replay: Replay, setting: Setting, pool: Pool, tasks: int) -> tuple[int, ...]:
         if not self.operators[place].stateful:
