@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from headgate.model.microbatch import MicroBatch, SourceRead
+from headgate.model.once import once_a_batch
 
 _LEAST_REST = 0.03
 """Share of the time between two batches that must be rest for the trigger to be a fixed interval."""
@@ -125,6 +126,7 @@ def _limit(took: Sequence[int], waiting: Sequence[int | None]) -> int | None:
     return took[0] if same and all(left is not None and left > 0 for left in waiting) else None
 
 
+@once_a_batch
 def left_behind(batch: MicroBatch) -> int | None:
     """Records that all sources had beyond what the batch took; None if one of them does not say."""
     left = [_left(source) for source in batch.sources]

@@ -3,7 +3,8 @@
 Slots that share cores, disks or a network slow each other down; Spark does not say what its slots share. So this is
 learned, never assumed: each pool a query ran on gives a point (so many at once: so many times as long). Beyond the
 last point the slowdown grows with the number at once, which is what the universal scalability law comes to where
-something is shared; and the answer says that it is beyond what was seen.
+something is shared; and the answer says that it is beyond what was seen. Points that lie close together are drawn
+out to nothing: what larger numbers do is not known then, until one was tried.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ import msgspec
 
 _FREE = 1.05
 """A slowdown within measurement noise is none."""
+_FAR_APART = 1.5
+"""How many times as many at once the last point must have for its slowdown to say anything about larger numbers."""
 
 
 class Contention(msgspec.Struct, frozen=True):
@@ -54,6 +57,10 @@ class Contention(msgspec.Struct, frozen=True):
         last, slowest = self.seen[-1]
         free = max((n for n, times in self.seen[:-1] if times <= _FREE), default=None)
         if slowest <= _FREE or free is None:
+            return 0.0
+        if last < _FAR_APART * self.seen[0][0]:
+            # Ten at once and eleven: whatever else has changed between them, costs that drift, would be taken for
+            # contention and drawn out to a multiple of itself (docs/decisions/0018).
             return 0.0
         return (slowest - 1) / (last - free)
 
