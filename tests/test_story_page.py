@@ -10,13 +10,13 @@ from batches import Op, batch
 from headgate.cli.page.story import story_page
 from headgate.cli.page.story_frame import pieces, thinned
 from headgate.cli.page.time_axis import time_ticks
-from headgate.control.actions import SetExecutors
-from headgate.control.said import AsPredicted, Planned, Proposed, Steady
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
+from headgate.control.said import AsPredicted, Failed, Lost, MovingState, Planned, Proposed, Restarting, Steady
 from headgate.control.settings import Settings
 from headgate.model.microbatch import Executor
 from headgate.model.objective import Freshness
-from headgate.runtime.entries import Began, Cluster, Ended, Intent, Needed, Seen, Spoke
-from headgate.runtime.timeline import timeline
+from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Needed, Seen, Spoke
+from headgate.runtime.timeline import executor_hours, timeline
 from pages import Parts, at, drawing, drawings, of_class, told
 from virtual_journals import written
 
@@ -92,6 +92,39 @@ def test_levels_end_where_nobody_looked():
     assert [(level.at, level.executors) for level in story.there] == [(0.0, 1), (14.0, 2), (30.0, None), (100.0, 1)]
 
 
+NEXT = Began(100.0, "", "capacity", Settings())
+LEFT_SO = Carried(95.0, 0, "as restarts have left it, whatever the file says: state=5")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (Ended(30.0, "stopped"), LEFT_SO),
+        (Ended(30.0, "stopped"), Spoke(95.0, Failed(1, "the state cannot be read"))),
+        (Needed(30.0, 2), LEFT_SO),  # killed: no word of its end
+        (Needed(30.0, 2), Carried(95.0, 1, "finished what was under way")),
+    ],
+)
+def test_what_a_job_notes_before_it_has_a_controller_is_not_watched(between):
+    story = timeline([*STORY, *between, NEXT, Cluster(100.0, ONE), Ended(136.0, "stopped")])
+    assert [(level.at, level.executors) for level in story.there] == [(0.0, 1), (14.0, 2), (30.0, None), (100.0, 1)]
+    # By hand: 1 x 14 + 2 x 16 before, 1 x 36 after; 30 s and 36 s watched, of 136 in all.
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 32 + 36) / 3600)
+    assert story.watched == pytest.approx(66.0)
+
+
+def test_what_a_running_controller_did_last_is_watched():
+    story = timeline([*STORY, Carried(40.0, 2, "asked executor 1 to leave")])
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 2 * 26) / 3600)
+    assert story.watched == pytest.approx(40.0)
+
+
+def test_a_job_that_never_got_a_controller_adds_nothing():
+    story = timeline([*STORY, Ended(30.0, "stopped"), LEFT_SO])
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 32) / 3600)
+    assert story.watched == pytest.approx(30.0)
+
+
 def test_an_adviser_desires_what_it_advised():
     story = timeline([*STORY[:5], Spoke(11.5, Proposed(1, 3, None))])
     assert [(level.at, level.executors) for level in story.desired] == [(11.5, 3)]
@@ -159,6 +192,18 @@ def test_the_figures_at_the_top_are_those_of_the_story():
     # One executor for 14 s, two for 7.5 s: 29 executor-seconds. 1.25 s for 1.2 s: 4 % off.
     for tile in ("22 s watched", "5 batches", "1 plan", "1 to 2 executors", "0.0 executor-hours", "4% off predicted"):
         assert tile in said
+
+
+def test_plans_are_all_that_were_numbered_restarts_and_moves_of_state_too():
+    told_to = (
+        Spoke(22.0, Restarting(2, "state=5")), Intent(22.0, Restart(2, Layout({"state": 5}))),
+        Spoke(23.0, MovingState(3, {0: "1"})), Intent(23.0, SpreadBins(3, "q", None, {0: "1"})),
+        Spoke(24.0, Lost(2, 1)), Intent(24.0, SetExecutors(4, 2)),
+    )  # fmt: skip
+    said = " ".join(Parts(page(*STORY, *told_to)).text)
+    assert "4 plans" in said
+    assert "plan 2: restart with state=5" in said
+    assert "plan 3: move bin 0 to executor 1" in said
 
 
 def test_without_an_interval_half_of_the_freshness_is_what_a_batch_may_take():

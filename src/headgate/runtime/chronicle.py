@@ -18,9 +18,11 @@ from headgate.control.said import (
     Gathering,
     Held,
     Lost,
+    MovingState,
     OffPrediction,
     Planned,
     Proposed,
+    Restarting,
     Resumed,
     Said,
     Short,
@@ -141,6 +143,8 @@ class _Writer:
                 return Line(at, "decision", str(said))
             case Resumed():
                 return Line(at, "decision", str(said), said.plan)
+            case Restarting() | MovingState():
+                return Line(at, "decision", _without_plan(said, said.plan), said.plan)
             case Arrived() | Failed():
                 return Line(at, "outcome", _without_plan(said, said.plan), said.plan)
             case Short():
