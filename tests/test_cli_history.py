@@ -26,7 +26,7 @@ from headgate.model.objective import Freshness
 from headgate.runtime.chronicle import chronicle
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Needed, Spoke, Told
 from headgate.runtime.journal import Journal
-from virtual_journals import written
+from virtual_journals import constant, controller, turn_until, virtual, written
 
 NOON = 1_794_830_400.0  # 2026-11-16 12:00:00 UTC
 TWO = (Executor("0", "host", 1), Executor("1", "host", 1))
@@ -140,6 +140,18 @@ def test_what_is_no_journal_is_refused_in_one_line(headgate, tmp_path, command, 
 def test_executors_that_were_lost_belong_to_the_plan_that_brings_them_back():
     lines = chronicle([Spoke(1.0, Lost(3, 2)), Intent(1.0, SetExecutors(5, 3)), Spoke(130.0, Short(3, 2))])
     assert [(line.plan, line.kind) for line in lines] == [(5, "decision"), (5, "intent"), (5, "outcome")]
+
+
+def test_a_cluster_that_gives_less_is_part_of_the_story(headgate, tmp_path):
+    # Two executors, three wanted, and the cluster has no third: after two minutes that is said, and asked for no more.
+    path = tmp_path / "job.journal"
+    with Journal(path) as kept:
+        one = controller(virtual(constant(392), most=2), kept)
+        turn_until(one, 900.0)
+    ran = headgate("history", path, "--all")
+    assert ran.code == 0
+    assert "short of executors: 3 wanted, the cluster gives 2; making do with those" in ran.out
+    assert "to be done: ask for no more executors than there are" in ran.out
 
 
 def test_what_an_undone_plan_did_stands_beside_it():
