@@ -220,6 +220,36 @@ def test_a_very_long_batch_is_cut_off_and_said_to_be():
     assert "Cut off at 15 s: the longest took 40.5 s." in html
 
 
+def test_where_most_batches_are_long_the_plot_reaches_up_to_them():
+    # Ten batches of 30.5, 31.5, ... 39.5 s and one of 100.5 s, every 4 s one should begin: nine of ten take at most
+    # 39.5 s, and 1.3 times that is 51.35 s.
+    took = [*range(30, 40), 100]
+    seen = [
+        Seen(
+            110.0 * n + took[n],
+            batch({"scan": Op([500 * took[n] - 100])}, number=n, began=110_000 * n, driver=500),
+            4.0,
+        )
+        for n in range(11)
+    ]
+    html = page(STORY[0], *seen)
+    assert "Cut off at 51.4 s: the longest took 100.5 s." in html
+    (curve,) = of_class(drawing(html, "batch times"), "curve")
+    heights = corners(curve)[1::2]
+    assert heights[:10] == pytest.approx([BOTTOM - (BOTTOM - TOP) * (one + 0.5) / 51.35 for one in took[:10]], abs=0.02)
+    assert heights[10] == pytest.approx(TOP, abs=0.02)
+
+
+def test_where_all_batches_are_long_none_is_cut_off():
+    seen = [
+        Seen(60.0 * n + 50, batch({"scan": Op([25_000])}, number=n, began=60_000 * n, driver=0), 4.0) for n in range(3)
+    ]
+    html = page(STORY[0], *seen)
+    assert "Cut off" not in html
+    (curve,) = of_class(drawing(html, "batch times"), "curve")
+    assert corners(curve)[1::2] == pytest.approx([y(1, 1)] * 3, abs=0.02)
+
+
 def test_two_queries_have_plots_of_their_own_and_share_the_executors():
     other = msgspec.structs.replace(batch(SCAN, number=0, began=0), query="p", name="other")
     html = page(*STORY, Seen(2.0, other, None))
