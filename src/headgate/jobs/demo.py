@@ -130,7 +130,6 @@ def demonstrate(
             writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
             began = time.time()
             query = writer.trigger(processingTime=f"{TRIGGER} seconds").start()
-            watch(Carried(began, 0, "the query has begun; its first batch takes longest"))
             scaler = attach(
                 spark,
                 query,
@@ -145,7 +144,8 @@ def demonstrate(
             )
             with scaler:
                 for stage in STAGES:
-                    watch(Carried(time.time(), 0, f"{stage.rate:g} sentences a second from now on"))
+                    begun = "the query has begun: " if stage is STAGES[0] else ""
+                    watch(Carried(time.time(), 0, f"{begun}{stage.rate:g} sentences a second from now on"))
                     _wait(query, began + stage.until)
             end_after_this_batch(spark, query)
             query.awaitTermination()
