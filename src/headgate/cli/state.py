@@ -133,13 +133,15 @@ def _read_with_spark(checkpoint: str, *, quick: bool) -> CheckpointState:
 
 
 def _move(given: argparse.Namespace) -> int:
+    from headgate.cli.listening import nobody_listens
     from headgate.runtime.journal import Journal
 
     command = Command(time.time(), "move", strategy=given.strategy, bins=_bins(given.bins))
     with Journal(given.journal, make=False) as journal:
+        nobody = nobody_listens(journal)
         journal.tell(command)
     print(f"left for the controller: move {', '.join(given.bins) or 'all bins to where they are even'}")
-    print(f"`headgate history {given.journal}` shows how it goes")
+    print(nobody or f"`headgate history {given.journal}` shows how it goes")
     return 0
 
 
