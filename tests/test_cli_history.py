@@ -1,6 +1,8 @@
 """`headgate history` and `headgate tell`: what a person sees of a journal, and leaves in it."""
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -26,7 +28,8 @@ from headgate.model.objective import Freshness
 from headgate.runtime.chronicle import chronicle
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Needed, Spoke, Told
 from headgate.runtime.journal import Journal
-from virtual_journals import written
+from headgate.runtime.journal_lock import lock_beside
+from virtual_journals import constant, controller, turn_until, virtual, written
 
 NOON = 1_794_830_400.0  # 2026-11-16 12:00:00 UTC
 TWO = (Executor("0", "host", 1), Executor("1", "host", 1))
@@ -142,6 +145,18 @@ def test_executors_that_were_lost_belong_to_the_plan_that_brings_them_back():
     assert [(line.plan, line.kind) for line in lines] == [(5, "decision"), (5, "intent"), (5, "outcome")]
 
 
+def test_a_cluster_that_gives_less_is_part_of_the_story(headgate, tmp_path):
+    # Two executors, three wanted, and the cluster has no third: after two minutes that is said, and asked for no more.
+    path = tmp_path / "job.journal"
+    with Journal(path) as kept:
+        one = controller(virtual(constant(392), most=2), kept)
+        turn_until(one, 900.0)
+    ran = headgate("history", path, "--all")
+    assert ran.code == 0
+    assert "short of executors: 3 wanted, the cluster gives 2; making do with those" in ran.out
+    assert "to be done: ask for no more executors than there are" in ran.out
+
+
 def test_what_an_undone_plan_did_stands_beside_it():
     planned, undone = chronicle([Spoke(1.0, Planned(1, 2, 4, 3.0)), Spoke(99.0, Undone(1, 4.0, 6.0, 2))])
     assert (planned.predicted, planned.measured) == (3.0, 6.0)
@@ -180,16 +195,59 @@ def test_a_real_run_reads_as_a_story(headgate, tmp_path):
 
 def test_a_word_is_left_for_the_controller(headgate, journal):
     path = journal(STORY[0])
-    assert headgate("tell", path, "pause").out == "left for the controller: pause\n"
-    assert headgate("tell", path, "scale", 6).out == "left for the controller: scale 6\n"
+    with Journal(path):  # as long as a controller has it open, there is one to take it
+        assert headgate("tell", path, "pause").out == "left for the controller: pause\n"
+        assert headgate("tell", path, "scale", 6).out == "left for the controller: scale 6\n"
+        assert headgate("state", "move", path, "3=1").out.splitlines() == [
+            "left for the controller: move 3=1",
+            f"`headgate history {path}` shows how it goes",
+        ]
     with Journal(path) as one:
         words = list(iter(lambda: one.take_command(0.0), None))
-    assert [(command.word, command.executors) for command in words] == [("pause", None), ("scale", 6)]
+    assert [(command.word, command.executors) for command in words] == [("pause", None), ("scale", 6), ("move", None)]
 
 
-def test_who_tells_where_nobody_listens_is_told_so(headgate, journal):
-    out = headgate("tell", journal(*STORY), "resume").out.splitlines()
-    assert out[1] == "none is running: the last one ended at 2026-11-16 14:05:00; the next one takes it"
+WRITTEN_BEFORE = Carried(NOON + 900, 0, "as restarts have left it, whatever the file says: state=5")
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (STORY, "the last one ended at 2026-11-16 14:05:00; the next one takes it"),
+        ((*STORY, WRITTEN_BEFORE), "the last one ended at 2026-11-16 14:05:00; the next one takes it"),
+        # Killed: its lock went with it, and the last that it wrote is from 12 s after noon.
+        (
+            (STORY[0], Spoke(NOON + 12, Steady(2))),
+            "the last one wrote last at 2026-11-16 14:00:12, without a word of its end; the next one takes it",
+        ),
+        ((), "none has begun with this journal yet; the first one takes it"),
+        ((WRITTEN_BEFORE,), "none has begun with this journal yet; the first one takes it"),
+    ],
+)
+@pytest.mark.parametrize("words", [("tell", "resume"), ("state", "move")])
+def test_who_tells_where_nobody_listens_is_told_so(headgate, journal, entries, said, words):
+    path = journal(*entries)
+    given = ("tell", path, "resume") if words[0] == "tell" else ("state", "move", path)
+    assert headgate(*given).out.splitlines()[1:] == [f"none is running: {said}"]
+
+
+def test_a_controller_that_was_killed_leaves_its_journal_to_nobody(headgate, journal):
+    path = journal(STORY[0])
+    opened = f"from headgate.runtime.journal import Journal; kept = Journal({str(path)!r})"
+    code = f"{opened}; print('open', flush=True); input()"
+    holding = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holding.stdout.readline() == b"open\n"
+    alive = headgate("tell", path, "pause").out
+    holding.kill()
+    holding.communicate()
+    assert "none is running" not in alive
+    assert "none is running: the last one wrote last at 2026-11-16 14:00:00" in headgate("tell", path, "pause").out
+
+
+def test_a_journal_without_a_lock_tells_nothing_about_who_listens(headgate, journal):
+    path = journal(STORY[0])  # as a Headgate before locks has left it
+    lock_beside(path).unlink()
+    assert headgate("tell", path, "pause").out == "left for the controller: pause\n"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from headgate.policies.capacity import CapacityPolicy
 from headgate.policies.pool import PoolAnswer
 from headgate.policies.pool_registry import pool_policy
 from headgate.policies.shared_slots import SharedSlots
-from headgate.runtime.entries import Began, Cluster, Ended, Intent, Seen, Spoke
+from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.replay import Asked, replayed
 from headgate.simulation.virtual_spark import VirtualSpark
@@ -114,6 +114,30 @@ def test_the_time_between_two_controllers_is_nobodys(tmp_path):
         Asked(lambda _: CapacityPolicy()),
     )
     assert told.hours_there == pytest.approx(2 * 72 / 3600)
+    assert told.batches == 2
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_time_until_a_job_has_a_controller_again_is_nobodys(killed):
+    spark = VirtualSpark(JOB, constant(100), executors=2)
+    first, second = spark.run_batch(), spark.run_batch()
+    began = Began(0.0, "", "capacity", SETTINGS)
+    told = replayed(
+        [
+            began,
+            Cluster(0.0, TWO),
+            Seen(36.0, first, 10.0),
+            *(() if killed else (Ended(36.0, "stopped"),)),
+            Carried(7100.0, 0, "as restarts have left it, whatever the file says: state=5"),
+            msgspec.structs.replace(began, at=7200.0),
+            Cluster(7200.0, TWO),
+            Seen(7236.0, second, 10.0),
+            Ended(7236.0, "stopped"),
+            Carried(9000.0, 0, "as restarts have left it, whatever the file says: state=5"),
+        ],
+        Asked(lambda _: CapacityPolicy()),
+    )
+    assert told.hours_there == told.hours_then == told.hours_would == pytest.approx(2 * 72 / 3600)
     assert told.batches == 2
 
 

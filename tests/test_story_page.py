@@ -10,13 +10,13 @@ from batches import Op, batch
 from headgate.cli.page.story import story_page
 from headgate.cli.page.story_frame import pieces, thinned
 from headgate.cli.page.time_axis import time_ticks
-from headgate.control.actions import SetExecutors
-from headgate.control.said import AsPredicted, Planned, Proposed, Steady
+from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
+from headgate.control.said import AsPredicted, Failed, Lost, MovingState, Planned, Proposed, Restarting, Steady
 from headgate.control.settings import Settings
 from headgate.model.microbatch import Executor
 from headgate.model.objective import Freshness
-from headgate.runtime.entries import Began, Cluster, Ended, Intent, Needed, Seen, Spoke
-from headgate.runtime.timeline import timeline
+from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Needed, Seen, Spoke
+from headgate.runtime.timeline import executor_hours, timeline
 from pages import Parts, at, drawing, drawings, of_class, told
 from virtual_journals import written
 
@@ -92,6 +92,39 @@ def test_levels_end_where_nobody_looked():
     assert [(level.at, level.executors) for level in story.there] == [(0.0, 1), (14.0, 2), (30.0, None), (100.0, 1)]
 
 
+NEXT = Began(100.0, "", "capacity", Settings())
+LEFT_SO = Carried(95.0, 0, "as restarts have left it, whatever the file says: state=5")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (Ended(30.0, "stopped"), LEFT_SO),
+        (Ended(30.0, "stopped"), Spoke(95.0, Failed(1, "the state cannot be read"))),
+        (Needed(30.0, 2), LEFT_SO),  # killed: no word of its end
+        (Needed(30.0, 2), Carried(95.0, 1, "finished what was under way")),
+    ],
+)
+def test_what_a_job_notes_before_it_has_a_controller_is_not_watched(between):
+    story = timeline([*STORY, *between, NEXT, Cluster(100.0, ONE), Ended(136.0, "stopped")])
+    assert [(level.at, level.executors) for level in story.there] == [(0.0, 1), (14.0, 2), (30.0, None), (100.0, 1)]
+    # By hand: 1 x 14 + 2 x 16 before, 1 x 36 after; 30 s and 36 s watched, of 136 in all.
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 32 + 36) / 3600)
+    assert story.watched == pytest.approx(66.0)
+
+
+def test_what_a_running_controller_did_last_is_watched():
+    story = timeline([*STORY, Carried(40.0, 2, "asked executor 1 to leave")])
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 2 * 26) / 3600)
+    assert story.watched == pytest.approx(40.0)
+
+
+def test_a_job_that_never_got_a_controller_adds_nothing():
+    story = timeline([*STORY, Ended(30.0, "stopped"), LEFT_SO])
+    assert executor_hours(story.there, story.last) == pytest.approx((14 + 32) / 3600)
+    assert story.watched == pytest.approx(30.0)
+
+
 def test_an_adviser_desires_what_it_advised():
     story = timeline([*STORY[:5], Spoke(11.5, Proposed(1, 3, None))])
     assert [(level.at, level.executors) for level in story.desired] == [(11.5, 3)]
@@ -161,6 +194,18 @@ def test_the_figures_at_the_top_are_those_of_the_story():
         assert tile in said
 
 
+def test_plans_are_all_that_were_numbered_restarts_and_moves_of_state_too():
+    told_to = (
+        Spoke(22.0, Restarting(2, "state=5")), Intent(22.0, Restart(2, Layout({"state": 5}))),
+        Spoke(23.0, MovingState(3, {0: "1"})), Intent(23.0, SpreadBins(3, "q", None, {0: "1"})),
+        Spoke(24.0, Lost(2, 1)), Intent(24.0, SetExecutors(4, 2)),
+    )  # fmt: skip
+    said = " ".join(Parts(page(*STORY, *told_to)).text)
+    assert "4 plans" in said
+    assert "plan 2: restart with state=5" in said
+    assert "plan 3: move bin 0 to executor 1" in said
+
+
 def test_without_an_interval_half_of_the_freshness_is_what_a_batch_may_take():
     began = Began(0.0, "", "capacity", Settings(objective=Freshness("4s")))
     html = page(began, *(msgspec.structs.replace(one, trigger=None) for one in STORY if isinstance(one, Seen)))
@@ -173,6 +218,36 @@ def test_a_very_long_batch_is_cut_off_and_said_to_be():
     long = Seen(80.0, batch({"scan": Op([20_000])}, number=5, began=25_000), 5.0)
     html = page(*STORY, long)
     assert "Cut off at 15 s: the longest took 40.5 s." in html
+
+
+def test_where_most_batches_are_long_the_plot_reaches_up_to_them():
+    # Ten batches of 30.5, 31.5, ... 39.5 s and one of 100.5 s, every 4 s one should begin: nine of ten take at most
+    # 39.5 s, and 1.3 times that is 51.35 s.
+    took = [*range(30, 40), 100]
+    seen = [
+        Seen(
+            110.0 * n + took[n],
+            batch({"scan": Op([500 * took[n] - 100])}, number=n, began=110_000 * n, driver=500),
+            4.0,
+        )
+        for n in range(11)
+    ]
+    html = page(STORY[0], *seen)
+    assert "Cut off at 51.4 s: the longest took 100.5 s." in html
+    (curve,) = of_class(drawing(html, "batch times"), "curve")
+    heights = corners(curve)[1::2]
+    assert heights[:10] == pytest.approx([BOTTOM - (BOTTOM - TOP) * (one + 0.5) / 51.35 for one in took[:10]], abs=0.02)
+    assert heights[10] == pytest.approx(TOP, abs=0.02)
+
+
+def test_where_all_batches_are_long_none_is_cut_off():
+    seen = [
+        Seen(60.0 * n + 50, batch({"scan": Op([25_000])}, number=n, began=60_000 * n, driver=0), 4.0) for n in range(3)
+    ]
+    html = page(STORY[0], *seen)
+    assert "Cut off" not in html
+    (curve,) = of_class(drawing(html, "batch times"), "curve")
+    assert corners(curve)[1::2] == pytest.approx([y(1, 1)] * 3, abs=0.02)
 
 
 def test_two_queries_have_plots_of_their_own_and_share_the_executors():

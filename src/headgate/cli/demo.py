@@ -21,8 +21,13 @@ end every count is compared with what the generator says. Takes under four minut
 """
 
 EPILOG = """\
+examples:
+  headgate demo
+  headgate demo --policy ds2 --folder demo       the journal, the cluster's logs and a page with plots stay there
+
 exit codes: 0 counts are exact, each change of the load took one move, and the executors found are the least that do (by
-hand, from the known time a sentence takes) or one more; 1 something of it is not so
+hand, from the known time a sentence takes) or one more; 1 something of it is not so, or this machine is too busy to
+tell; 2 something wrong with the input
 """
 
 
@@ -54,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
         print(f"headgate: {problem}; journal and logs: {folder}", file=sys.stderr)
         return 1
     view.close()
-    print("\n".join(_table(outcome)))
+    print("\n".join(table(outcome)))
     judged = verdicts(outcome)
     for verdict in judged:
         print(f"{'yes' if verdict.held else 'NO '}  {verdict.what}")
@@ -68,15 +73,19 @@ def run(given: argparse.Namespace) -> int:
     return 0 if all(verdict.held for verdict in judged) else 1
 
 
-def _table(outcome: "Outcome") -> list[str]:
+def _known(value: float | None, how: str) -> str:
+    return "?" if value is None else format(value, how)
+
+
+def table(outcome: "Outcome") -> list[str]:
     """One row for each stretch of the load."""
     from headgate.jobs.demo_verdicts import summary
 
     rows = [("load/s", "from s", "to s", "moves", "executors", "least", "batch s", "waiting at the end")]
     rows += [
         (
-            f"{one.rate:g}", f"{one.begins:.0f}", f"{one.ends:.0f}", str(one.moves), str(one.executors), str(one.least),
-            f"{one.batch:.1f}", f"{one.waiting:,}",
+            f"{one.rate:g}", f"{one.begins:.0f}", f"{one.ends:.0f}", str(one.moves), _known(one.executors, ",d"),
+            str(one.least), _known(one.batch, ".1f"), _known(one.waiting, ",d"),
         )
         for one in summary(outcome)
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from headgate.cli.options import Once, count, file
-from headgate.cli.state_page import state_page
+from headgate.cli.state_page import rewritten_page, state_page
 from headgate.control.events import Command
 from headgate.formats.where import on_this_machine
 from headgate.model.errors import HeadgateError, InputError, in_brief
@@ -133,13 +133,15 @@ def _read_with_spark(checkpoint: str, *, quick: bool) -> CheckpointState:
 
 
 def _move(given: argparse.Namespace) -> int:
+    from headgate.cli.listening import nobody_listens
     from headgate.runtime.journal import Journal
 
     command = Command(time.time(), "move", strategy=given.strategy, bins=_bins(given.bins))
     with Journal(given.journal, make=False) as journal:
+        nobody = nobody_listens(journal)
         journal.tell(command)
     print(f"left for the controller: move {', '.join(given.bins) or 'all bins to where they are even'}")
-    print(f"`headgate history {given.journal}` shows how it goes")
+    print(nobody or f"`headgate history {given.journal}` shows how it goes")
     return 0
 
 
@@ -164,12 +166,7 @@ def _repartition(given: argparse.Namespace) -> int:
     refuse(checkpoint, given.bins)  # before Spark is started, which takes a while
     with locked(checkpoint), _session(checkpoint, given.not_running) as spark:
         done = rewrite(spark, checkpoint, given.bins, said=print)
-    print(f"{done.before} -> {done.bins} bins in {done.seconds:.1f} s; {done.rows:,} rows, the same before and after")
-    for phase in done.phases:
-        print(f"  {phase.name:12} {phase.seconds:6.1f} s")
-    print(f"to take it back, before the query goes on: headgate state undo {given.checkpoint}")
-    if done.backup is not None:
-        print(f"a backup without a copy (hard links) is in {done.backup}; delete it when the query has gone on")
+    print("\n".join(rewritten_page(given.checkpoint, done)))
     return 0
 
 

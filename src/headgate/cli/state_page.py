@@ -1,9 +1,14 @@
-"""The page of `headgate state show`."""
+"""The pages of `headgate state show` and `headgate state repartition`."""
+
+from typing import TYPE_CHECKING
 
 from headgate.cli.text_table import aligned_rows
 from headgate.model.migration import LoadTime
 from headgate.model.rewrite import RewriteRate
-from headgate.model.state_files import BinFiles, CheckpointState
+from headgate.model.state_files import BinFiles, CheckpointState, StateOperator
+
+if TYPE_CHECKING:
+    from headgate.spark.rewriting import Rewritten
 
 
 def state_page(state: CheckpointState) -> list[str]:
@@ -17,7 +22,7 @@ def state_page(state: CheckpointState) -> list[str]:
         stores = f", {len(operator.stores)} stores a bin" if len(operator.stores) > 1 else ""
         lines += [
             "",
-            f"operator {operator.id}, {operator.name}{stores}: largest bin {operator.skew:.2f} of an even share",
+            f"operator {operator.id}, {operator.name}{stores}: {_skew(operator)}",
         ]
         rows = [("bin", "rows", "size", "snapshot", "changes after it"), *map(_bin, operator.bins)]
         if any(one.executors is not None for one in operator.bins):
@@ -25,6 +30,31 @@ def state_page(state: CheckpointState) -> list[str]:
             rows = [(*row, where) for row, where in zip(rows, lives, strict=True)]
         lines += aligned_rows(rows)
     return [*lines, "", *_costs(state)]
+
+
+def rewritten_page(checkpoint: str, done: "Rewritten") -> list[str]:
+    """What `headgate state repartition` prints when it is over."""
+    if done.done_before:
+        lines = [
+            f"nothing was rewritten: batch {done.batch} is the rewrite from {done.before} into {done.bins} bins; "
+            f"{done.rows:,} rows, the same before and after it, compared in {done.seconds:.1f} s"
+        ]
+    else:
+        lines = [
+            f"{done.before} -> {done.bins} bins in {done.seconds:.1f} s; {done.rows:,} rows, the same before and after"
+        ]
+    lines += [f"  {phase.name:12} {phase.seconds:6.1f} s" for phase in done.phases]
+    lines.append(f"to take it back, before the query goes on: headgate state undo {checkpoint}")
+    if done.backup is not None:
+        lines.append(f"a backup without a copy (hard links) is in {done.backup}; delete it when the query has gone on")
+    return lines
+
+
+def _skew(operator: StateOperator) -> str:
+    """By what is known: files of bins that differ much in rows can be of nearly one size."""
+    if operator.rows is None:
+        return f"largest bin {operator.skew:.2f} of an even share by bytes; rows are not counted"
+    return f"largest bin {operator.skew:.2f} of an even share by rows"
 
 
 def _standing(state: CheckpointState) -> str:
@@ -51,7 +81,10 @@ def _costs(state: CheckpointState) -> list[str]:
     if state.provider == "rocksdb":
         # A row has some hundred bytes where nobody has counted them.
         seconds = RewriteRate().pause(stores, state.bytes // 200 if state.rows is None else state.rows, state.bytes)
-        lines.append(f"to cut it into another number of bins takes about {seconds:.0f} s, with the query stopped")
+        lines.append(
+            f"to cut it into another number of bins takes about {seconds:.0f} s beside what Spark needs to start, "
+            "with the query stopped"
+        )
     else:
         lines.append("its number of bins is fixed: only RocksDB's state can be rewritten")
     return lines

@@ -3,16 +3,14 @@
 import argparse
 import re
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Literal
 
-from headgate.cli.local_time import moment
+from headgate.cli.listening import nobody_listens
 from headgate.cli.options import Once, count, file
 from headgate.control.actions import Layout
 from headgate.control.events import Command
 from headgate.model.errors import InputError
-from headgate.runtime.entries import Ended
 from headgate.runtime.journal import Journal
 
 DESCRIPTION = """\
@@ -55,11 +53,11 @@ def run(given: argparse.Namespace) -> int:
     """Leave it, and say whether anyone is there to take it."""
     command = _command(given.word, given.rest)
     with Journal(given.journal, make=False) as journal:
-        ended = _ended(journal)
+        nobody = nobody_listens(journal)
         journal.tell(command)
     print(f"left for the controller: {' '.join([given.word, *given.rest])}")
-    if ended is not None:
-        print(f"none is running: the last one ended at {moment(ended.at)}; the next one takes it")
+    if nobody is not None:
+        print(nobody)
     return 0
 
 
@@ -99,9 +97,3 @@ def _layout(rest: Sequence[str]) -> Layout:
             raise InputError(f"restart: {word} needs a number from 1 to {_MOST:,}")
     cores = numbers.pop("cores", None)
     return Layout(numbers, cores, memory)
-
-
-def _ended(journal: Journal) -> Ended | None:
-    """The end of the last controller; None where it still runs, or was killed."""
-    last = next(iter(deque((entry for _, entry in journal.entries()), maxlen=1)), None)
-    return last if isinstance(last, Ended) else None

@@ -21,7 +21,7 @@ from headgate.jobs.attach import attach
 from headgate.model.errors import HeadgateError
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import KeepUp
-from headgate.runtime.entries import Entry, Intent, Seen
+from headgate.runtime.entries import Carried, Entry, Intent, Seen
 from headgate.spark.internals.queries import end_after_this_batch
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.state_store_settings import ROCKSDB
@@ -101,7 +101,10 @@ class Outcome(NamedTuple):
 def demonstrate(
     folder: Path, *, policy: str = "capacity", watch: Callable[[Entry | Seen], object] = lambda _: None
 ) -> Outcome:
-    """Run it; takes under four minutes. The journal and the cluster's logs stay in the folder."""
+    """Run it; takes under four minutes. The journal and the cluster's logs stay in the folder.
+
+    `watch` is handed what the controller writes, and a note at each change of the load.
+    """
     counts: dict[str, int] = {}
     moves: list[tuple[float, int]] = []
     batches: list[MicroBatch] = []
@@ -140,7 +143,10 @@ def demonstrate(
                 anew=ANEW,
             )
             with scaler:
-                _wait(query, began + STAGES[-1].until)
+                for stage in STAGES:
+                    begun = "the query has begun: " if stage is STAGES[0] else ""
+                    watch(Carried(time.time(), 0, f"{begun}{stage.rate:g} sentences a second from now on"))
+                    _wait(query, began + stage.until)
             end_after_this_batch(spark, query)
             query.awaitTermination()
             sentences = _taken(query)

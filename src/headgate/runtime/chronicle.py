@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from headgate.control.actions import Restart, SetExecutors, SpreadBins
+from headgate.control.actions import Restart, SetExecutors, SpreadBins, StopAsking
 from headgate.control.said import (
     Arrived,
     AsPredicted,
@@ -18,9 +18,11 @@ from headgate.control.said import (
     Gathering,
     Held,
     Lost,
+    MovingState,
     OffPrediction,
     Planned,
     Proposed,
+    Restarting,
     Resumed,
     Said,
     Short,
@@ -114,6 +116,8 @@ class _Writer:
                 if self.lines and self.lines[-1].kind == "decision" and self.lines[-1].plan is None:
                     self.lines[-1] = replace(self.lines[-1], plan=action.plan)  # executors were lost: this is the plan
                 what = f"to be done: have {executors(action.executors)}"
+            case StopAsking():
+                what = "to be done: ask for no more executors than there are"
             case SpreadBins():
                 what = f"to be done: {'move' if action.to else 'spread'} the state of {action.query}"
             case Restart():
@@ -138,6 +142,8 @@ class _Writer:
                 return Line(at, "decision", str(said))
             case Resumed():
                 return Line(at, "decision", str(said), said.plan)
+            case Restarting() | MovingState():
+                return Line(at, "decision", _without_plan(said, said.plan), said.plan)
             case Arrived() | Failed():
                 return Line(at, "outcome", _without_plan(said, said.plan), said.plan)
             case Short():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import msgspec
 
@@ -21,6 +21,7 @@ from headgate.control.said import Ignored
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
 from headgate.runtime.entries import Entry, Seen, Spoke, Told
+from headgate.runtime.journal_lock import hold
 
 _FORMAT = 1
 _BATCHES_KEPT = 20_000
@@ -36,8 +37,8 @@ create index if not exists by_kind on entries (kind, id);
 class Journal:
     """An open journal; a context manager.
 
-    `Journal(path)` opens it to write and makes the file where there is none; with `make=False` it must be there, and
-    with `read_only` nothing can be written.
+    `Journal(path)` opens it for a controller to write, makes the file where there is none, and holds a lock beside it;
+    with `make=False` it must be there, and is opened only to leave a word; with `read_only` nothing can be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False, make: bool = True) -> None:
@@ -49,6 +50,7 @@ class Journal:
         if not self.path.absolute().parent.is_dir():
             raise InputError(f"{self.path}: its folder does not exist; make it, or name another")
         self._lock = threading.Lock()
+        self._held: IO[bytes] | None = None
         self._written = 0
         self._encode = msgspec.json.Encoder().encode
         self._entry = msgspec.json.Decoder(Entry)
@@ -68,6 +70,8 @@ class Journal:
         except sqlite3.DatabaseError as error:
             self._database.close()
             raise InputError(f"{self.path} is not a journal of Headgate ({error}); name another file") from None
+        if make and not read_only:
+            self._held = hold(self.path)
 
     def _open(self, read_only: bool, make: bool) -> None:
         (version,) = self._database.execute("pragma user_version").fetchone()
@@ -212,6 +216,8 @@ class Journal:
         """No more from here on."""
         with self._lock:
             self._database.close()
+            if self._held is not None:
+                self._held.close()
 
     def __enter__(self) -> Self:
         return self

@@ -17,6 +17,7 @@ from headgate.control.settings import Settings
 from headgate.control.state import State
 from headgate.policies.pool import PoolPolicy
 from headgate.runtime.entries import Began, Cluster, Entry, Intent, Needed, Seen, Spoke
+from headgate.runtime.watched import watched
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -54,8 +55,11 @@ class Asked(msgspec.Struct, frozen=True):
 def replayed(entries: Iterable[Entry | Seen], asked: Asked) -> Replayed | None:
     """Both stories; None where no batch was recorded on executors that are known."""
     replay = _Replay(asked)
-    for entry in entries:
-        replay.take(entry)
+    for entry, watching in watched(entries):
+        if watching:
+            replay.take(entry)
+        else:
+            replay.look_away()
     replay.close()
     return replay.told()
 
@@ -107,6 +111,11 @@ class _Replay:
                 self._then = None
             case _:
                 pass
+
+    def look_away(self) -> None:
+        """Nobody knows what was there from the last entry on, until a controller begins."""
+        self.close()
+        self._last = None
 
     def close(self) -> None:
         """All has been said about the last batch: compare."""

@@ -10,6 +10,7 @@ from headgate.model.arrivals import arrivals
 from headgate.model.microbatch import MicroBatch
 from headgate.runtime.chronicle import Line, chronicle
 from headgate.runtime.entries import Began, Cluster, Entry, Intent, Needed, Seen, Spoke
+from headgate.runtime.watched import watched
 
 
 class BatchPoint(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +51,8 @@ class Timeline(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     first: float
     last: float
+    watched: float
+    """Seconds in which a controller watched: not those in which the job was down."""
 
     @property
     def points(self) -> list[BatchPoint]:
@@ -63,11 +66,16 @@ def timeline(entries: Iterable[Entry | Seen]) -> Timeline | None:
     before: dict[str, MicroBatch] = {}
     others: list[Entry] = []
     there, desired, needed = list[Level](), list[Level](), list[Level]()
-    first = last = None
-    for entry in entries:
-        if isinstance(entry, Began) and last is not None:
-            for levels in (there, desired, needed):  # nobody looked until now
-                levels.append(Level(last, None))
+    first = last = until = None
+    seconds = 0.0
+    for entry, watching in watched(entries):
+        if until is not None and (isinstance(entry, Began) or not watching):
+            for levels in (there, desired, needed):  # nobody looked from there to here
+                levels.append(Level(until, None))
+            until = None
+        if watching:
+            seconds += 0.0 if until is None else max(0.0, entry.at - until)
+            until = entry.at
         last = entry.at
         if isinstance(entry, Seen):
             batch = entry.batch
@@ -85,7 +93,7 @@ def timeline(entries: Iterable[Entry | Seen]) -> Timeline | None:
                 desired.append(Level(entry.at, action.executors))
             case Spoke(said=Proposed() as said):
                 desired.append(Level(entry.at, said.executors))
-            case Spoke(said=Failed()):
+            case Spoke(said=Failed()) if watching:
                 desired.append(Level(entry.at, None))
             case _:
                 pass
@@ -94,7 +102,7 @@ def timeline(entries: Iterable[Entry | Seen]) -> Timeline | None:
     return Timeline(
         tuple(entry for entry in others if isinstance(entry, Began)),
         {query: tuple(found) for query, found in points.items()},
-        tuple(there), tuple(desired), tuple(needed), tuple(chronicle(others)), first, last,
+        tuple(there), tuple(desired), tuple(needed), tuple(chronicle(others)), first, last, seconds,
     )  # fmt: skip
 
 

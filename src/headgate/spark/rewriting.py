@@ -59,6 +59,8 @@ class Rewritten(NamedTuple):
     """Seconds that the rewrite itself was expected to take."""
     phases: tuple[Phase, ...]
     backup: Path | None
+    done_before: bool = False
+    """Nothing was rewritten: it had been, and was only compared."""
 
     @property
     def seconds(self) -> float:
@@ -111,9 +113,7 @@ def rewrite(
     stores = sum(len(operator.stores) for operator in state.operators)
     expected = rate.seconds(stores, rows, state.bytes)
     if finished is None:
-        said(
-            f"{rows:,} rows, {state.bytes / 1e6:,.1f} MB in {state.partitions} bins; about {expected:.0f} s to rewrite"
-        )
+        said(outlook(state, rows, watch.phases[-1].seconds, expected))
         try:
             repartition(spark, path, bins)
         except StillWritingError as problem:
@@ -136,7 +136,18 @@ def rewrite(
     if backup is not None and not keep_backup:
         shutil.rmtree(backup)
         backup = None
-    return Rewritten(batch, state.partitions or 0, bins, rows, state.bytes, expected, tuple(watch.phases), backup)
+    return Rewritten(
+        batch, state.partitions or 0, bins, rows, state.bytes, expected, tuple(watch.phases), backup,
+        done_before=finished is not None,
+    )  # fmt: skip
+
+
+def outlook(state: CheckpointState, rows: int, read: float, expected: float) -> str:
+    """What is about to be rewritten, and how long each part takes: reading it took so many seconds."""
+    return (
+        f"{rows:,} rows, {state.bytes / 1e6:,.1f} MB in {state.partitions} bins, read in {read:.1f} s; afterwards they "
+        f"are read once more, before that about {expected:.0f} s to rewrite"
+    )
 
 
 def refuse(path: str, bins: int) -> None:

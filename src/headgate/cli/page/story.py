@@ -26,8 +26,11 @@ _WORDS = (
      "waits has grown"),
     ("processed", "records of a batch for each second it took: while that is more than comes in, there is rest"),
     ("trigger interval", "batches begin so often; one that takes longer makes the next one late"),
-    ("plan", "a change of executors: decided, asked for, there, and at last judged by the batches that ran on it"),
+    ("plan", "a change that the policy or a person decided on: of executors (asked for, there, and at last judged by "
+     "the batches that ran on them), of where state lives, or a restart"),
     ("predicted, measured", "seconds a batch should take by the plan, and took once it was carried out"),
+    ("watched", "how long controllers ran, without the time between two of them; of one that was killed, up to the "
+     "last it wrote"),
     ("executor-hours", "executors that were there, times how long, while a controller watched"),
 )  # fmt: skip
 
@@ -56,9 +59,9 @@ def _tiles(story: Timeline) -> Markup:
     there = [level.executors for level in story.there if level.executors is not None]
     judged = [line for line in story.lines if line.kind == "outcome" and line.predicted and line.measured]
     off = sorted(abs((line.measured or 0.0) / (line.predicted or 1.0) - 1) for line in judged)
-    plans = {line.plan for line in story.lines if line.kind == "decision" and line.plan is not None}
+    plans = {line.plan for line in story.lines if line.kind in ("decision", "intent") and line.plan is not None}
     figures = [
-        (_lasted(story.last - story.first), "watched"),
+        (_lasted(story.watched), "watched"),
         (f"{len(story.points):,}", "batches"),
         (f"{len(plans):,}", "plan" if len(plans) == 1 else "plans"),
         (f"{min(there)} to {max(there)}" if there else "?", "executors"),

@@ -11,8 +11,9 @@ from headgate.model.objective import Freshness
 from headgate.runtime.chronicle import Line
 from headgate.runtime.timeline import BatchPoint, Level, Timeline, spans
 
-_CUT = 3.0
-"""Batches longer than so many times the interval are cut off where most are within it: they would flatten the rest."""
+_CUT, _ABOVE_MOST = 3.0, 1.3
+"""A few long batches would flatten the rest: they are cut off at so many times the interval, or at so many times what
+nine of ten batches take, whichever is more."""
 
 EXECUTORS_KEY = (("records", "there"), ("c0", "desired"), ("share accent", "needed, as the policy sees it"))
 RATES_KEY = (("c0", "came in"), ("c3", "processed, while a batch runs"))
@@ -55,8 +56,9 @@ def times_plot(query: str, points: Sequence[BatchPoint], story: Timeline, frame:
     longest = max(value for _, value in took.points)
     outcomes = _predictions(story.lines)
     most = max(longest, target[0] if target else 0.0, *(predicted for _, _, predicted in outcomes))
-    cut = target is not None and most > _CUT * target[0]
-    y = height(_CUT * target[0] / 1.12 if cut and target is not None else most)
+    limit = most if target is None else max(_CUT * target[0], _ABOVE_MOST * _nine_of_ten(points))
+    cut = most > limit
+    y = height(limit / 1.12 if cut else most)
     shapes = curve(took.points, frame.x, y, "curve")
     if target is not None:
         at = y.at(target[0])
@@ -94,6 +96,11 @@ def _target(points: Sequence[BatchPoint], story: Timeline) -> tuple[float, str] 
     if isinstance(objective, Freshness):
         return float(objective.within) / 2, "half of the freshness wanted"
     return None
+
+
+def _nine_of_ten(points: Sequence[BatchPoint]) -> float:
+    """Seconds that nine of ten batches do not exceed; one of a few that sticks out is none of them."""
+    return sorted(point.seconds for point in points)[(len(points) - 1) * 9 // 10]
 
 
 def _predictions(lines: Sequence[Line]) -> list[tuple[float, float, float]]:
