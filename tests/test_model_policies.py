@@ -205,16 +205,17 @@ def test_the_latency_rule_gives_what_the_thesis_reports():
 
 def test_the_latency_rule_acts_at_three_clears_and_pauses_for_six_intervals():
     flow = Dataflow.of({"in": 1, "map": 4}, [("in", "map")])
-    plain = Estimate.of_rates(flow, {"in": (0, 200), "map": (100, 0)})
-    memory, answers = LatencyRule().start(), []
+    memory, answers, n = LatencyRule().start(), [], 4
     for minute in range(14):
-        told = (Signals(1), Signals(4, came=200.0, taken=100.0, latency=100.0 + minute))
+        plain = Estimate.of_rates(flow.resized({"map": n}), {"in": (0, 200), "map": (100, 0)})
+        told = (Signals(1), Signals(n, came=200.0, taken=100.0, latency=100.0 + minute))
         seen = msgspec.structs.replace(plain, signals=told)
         memory, decision = LatencyRule().decide(memory, seen, Freshness(10.0), 60.0 * minute)
-        answers.append(decision.parallelism["map"])
+        n = decision.parallelism["map"]
+        answers.append(n)
     # At first there is nothing to rise from; it rises in minutes 1, 2 and 3. After the pause, to minute 9, there is
-    # nothing to rise from again; then 10, 11 and 12.
-    assert answers == [4, 4, 4, 8, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4]
+    # nothing to rise from again; then 10, 11 and 12. What comes is twice what is taken, and stays so.
+    assert answers == [4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 16, 16]
 
 
 def test_a_latency_that_falls_is_none_of_its_business():

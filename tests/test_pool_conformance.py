@@ -1,12 +1,16 @@
 """Every policy for pools keeps every claim; policies with a fault are caught by the claim that is about it."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
 from headgate.control.settings import Settings
-from headgate.model.objective import KeepUp
-from headgate.policies.pool import PoolAnswer
+from headgate.formats.eventlog.batches import read_batches
+from headgate.formats.eventlog.reader import read_events
+from headgate.model.objective import Freshness, KeepUp
+from headgate.model.pool_signals import pool_signals
+from headgate.policies.pool import Evidence, PoolAnswer
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
 from headgate.simulation.closed_loop import closed_loop
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
@@ -116,3 +120,41 @@ def test_every_policy_runs_under_headgates_controller_and_follows_a_step_in_time
     spark = VirtualSpark(STEP, stepping, executors=1, most=12)
     history = closed_loop(spark, Settings(objective=KeepUp(headroom=0.1), most=12), pool_policy(name), until=2400.0)
     assert history.moments[-1].executors >= (1 if name in ("flink", "latency-rule", "managed") else 2)
+
+
+NEVER_SHRINKS = {"latency-rule", "spark-dra", "static"}
+PATIENT = {"flink", "managed"}  # an hour, six hours
+
+
+@pytest.mark.parametrize("name", [name for name in POOL_POLICIES if name not in NEVER_SHRINKS | PATIENT])
+def test_under_headgates_controller_a_policy_gives_back_what_is_far_too_much(name):
+    """The controller wants to hear so for five minutes, so a policy must go on saying it."""
+    spark = VirtualSpark(STEP, lambda now: 100 * now, executors=8, most=12)
+    history = closed_loop(spark, Settings(objective=KeepUp(headroom=0.1), most=12), pool_policy(name), until=2400.0)
+    assert history.moments[-1].executors < 8
+
+
+@pytest.fixture(scope="module")
+def slow_job():
+    """Batches of a real run that falls behind, on two executors of which one has most of the state."""
+    log = Path(__file__).parents[1] / "examples" / "slow-job" / "slow.zstd"
+    return list(read_batches(read_events(str(log))))
+
+
+def test_the_signals_of_a_real_job_that_falls_behind_say_so(slow_job):
+    seen = pool_signals(slow_job, 2, 1)
+    assert seen.instances == 2
+    assert 0 < seen.busy < seen.busiest < 1
+    assert seen.taken < seen.came
+    assert seen.waiting > 0
+    assert seen.pressure > 20
+
+
+@pytest.mark.parametrize("name", POOL_POLICIES)
+def test_every_policy_answers_on_the_batches_of_a_real_run(name, slow_job):
+    chosen = pool_policy(name)
+    memory = chosen.start()
+    for place, batch in enumerate(slow_job, start=1):
+        evidence = Evidence(tuple(slow_job[:place]), batch.executors, 1)
+        memory, answer = chosen.size(memory, evidence, Freshness(20.0), (batch.began + batch.duration) / 1000)
+        assert 1 <= answer.executors <= 100

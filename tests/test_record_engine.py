@@ -168,6 +168,12 @@ def test_ds2_sizes_the_papers_word_count_in_one_step_to_10_and_20(heron):
     assert job.rescales == [(60.0, {"split": 10, "count": 20})]
 
 
+def test_queueing_asks_for_one_more_of_each_because_full_queues_are_not_stable():
+    job = word_count()
+    record_loop(job, policy("queueing"), until=300.0)
+    assert job.rescales == [(60.0, {"split": 11, "count": 21})]
+
+
 def test_dhalion_takes_about_six_steps_as_published():
     """Six, of which two are a step down and its undoing; 22 and 30 instances in the paper, 10 and 20 to 25 here.
 

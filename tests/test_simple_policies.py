@@ -69,10 +69,19 @@ def test_dhalion_resizes_the_most_upstream_one_and_then_waits():
     both = dhalion_sees(split={"pressure": 500.0}, count={"pressure": 900.0})
     memory, decision = Dhalion().decide(Dhalion().start(), both, KeepUp(), 0.0)
     assert decision.parallelism == {"split": 4, "count": 4}
+    grown = CHAIN.resized({"split": 4})
+    both = dhalion_sees(split={"pressure": 500.0}, count={"pressure": 900.0}, flow=grown)
     memory, decision = Dhalion().decide(memory, both, KeepUp(), 179.0)
-    assert decision.parallelism == {"split": 2, "count": 4}
-    memory, decision = Dhalion().decide(memory, dhalion_sees(count={"pressure": 500.0}), KeepUp(), 180.0)
-    assert decision.parallelism == {"split": 2, "count": 8}
+    assert decision.parallelism == {"split": 4, "count": 4}
+    memory, decision = Dhalion().decide(memory, dhalion_sees(count={"pressure": 500.0}, flow=grown), KeepUp(), 180.0)
+    assert decision.parallelism == {"split": 4, "count": 8}
+
+
+def test_dhalion_goes_on_saying_what_nobody_has_done_yet():
+    pressed = dhalion_sees(split={"pressure": 500.0})
+    memory, _ = Dhalion().decide(Dhalion().start(), pressed, KeepUp(), 0.0)
+    memory, decision = Dhalion().decide(memory, dhalion_sees(), KeepUp(), 60.0)
+    assert decision.parallelism == {"split": 4, "count": 4}
 
 
 @pytest.mark.parametrize("fault", [{"uneven": 1.6}, {"uneven": 1.1, "uneven_queues": 25.0}])
@@ -250,6 +259,19 @@ def test_pid_never_more_than_doubles_nor_halves():
 
 
 # The two faces
+
+
+def test_a_policy_that_looks_once_a_minute_holds_its_answer_in_between_and_on_another_size_looks_again():
+    job, chosen = PoolJob(6000.0), ForPool(Pid())
+    ((_, two),), ((_, three),) = job.run(1, 2), job.run(1, 3)
+    ((_, idle),) = PoolJob(1.0).run(1, 2)
+    memory, first = chosen.size(chosen.start(), two, KeepUp(), 0.0)
+    idle_on_two = Evidence(idle.batches, two.executors, 1, 60.0)
+    memory, between = chosen.size(memory, idle_on_two, KeepUp(), 59.0)
+    assert between.executors == first.executors
+    _, later = chosen.size(memory, idle_on_two, KeepUp(), 60.0)
+    assert later.executors == 1
+    assert chosen.size(memory, three, KeepUp(), 59.0)[0].measured == 3
 
 
 def test_executors_that_are_still_coming_stay_wanted():

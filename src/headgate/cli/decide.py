@@ -28,7 +28,7 @@ from headgate.policies.registry import POLICIES, policy
 
 DESCRIPTION = """\
 How many instances does each operator of a dataflow need to keep up with its sources? Answered from recorded
-rates by the DS2 policy, or one of your own, with the reasons.
+rates by the DS2 policy, another of Headgate's, or one of your own, with the reasons.
 """
 
 EPILOG = """\

@@ -1,6 +1,7 @@
 """`headgate replay`: what another policy or setting would have decided on what a journal recorded."""
 
 import argparse
+from textwrap import fill
 from typing import Any
 
 import msgspec
@@ -30,7 +31,8 @@ other choice would have done to the batches after it is not simulated. So the fi
 exact, and what comes after it is what the other would have said in that situation, not what would have come of it.
 Nothing is carried out, so nothing is under way and nothing cools down either, and words of people are not repeated.
 
-policies: {", ".join(POOL_POLICIES)}. What is not given is as it was when the journal was written.
+policies: {fill(", ".join(POOL_POLICIES), 106)}.
+What is not given is as it was when the journal was written.
 
 columns:
   there             executors that were there

@@ -10,6 +10,7 @@ that explains it is named. Source: DESIGN 5.2; for even work without fixed cost 
 """
 
 from functools import lru_cache
+from typing import ClassVar
 
 import msgspec
 
@@ -32,6 +33,8 @@ _WORTH_IT = 0.03
 
 class CapacityPolicy(msgspec.Struct, frozen=True):
     """Predicts by running the last batches again; remembers nothing, because batches tell all."""
+
+    needs: ClassVar[tuple[str, ...]] = ("tasks", "records", "interval")
 
     @property
     def name(self) -> str:

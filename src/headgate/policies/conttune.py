@@ -7,7 +7,7 @@
 
 What it sees it remembers: the more often a job was resized, the better it knows where to go.
 
-Source: Lian et al., "ContTune" (VLDB'23), as in POLICIES.md; it reports 1.29 rescales a tuning, DS2 2.40.
+Source: Lian et al., "ContTune" (VLDB'23); it reports 1.29 rescales a tuning, DS2 2.40.
 Changed: demand is DS2's, as what reaches an operator under back-pressure says nothing. The process is ours: a Matern
 5/2 kernel of length 3 (the distance at which it is no longer believed), its mean a line through zero, a deviation of a
 tenth, one part in a thousand of noise. It may step one below what is enough, see that, and come back. Asked once a

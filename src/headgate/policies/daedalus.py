@@ -8,7 +8,7 @@
 
 Evaluated at the busiest worker, skew is in it: what is spread unevenly is full when its hottest part is.
 
-Source: Pfister et al., "Daedalus" (ICPE'24), as in POLICIES.md.
+Source: Pfister et al., "Daedalus" (ICPE'24).
 Changed: CPU is the share of time a worker was busy. The forecast is the straight line through the last quarter of an
 hour, which the original falls back on, instead of ARIMA. The line of the regression is learned for workers whatever
 their number; until there are shares to tell a line from (a spread of a tenth), it goes through zero.

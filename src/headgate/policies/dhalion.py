@@ -15,7 +15,7 @@ Its wait is its own; Headgate's controller adds its guards when it runs it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -25,6 +25,7 @@ from headgate.model.estimate import Estimate
 from headgate.model.objective import Objective
 from headgate.model.reasons import Note, Reason
 from headgate.model.signals import Signals
+from headgate.policies.not_yet_done import not_yet_done
 
 _EMPTY = 0.1
 """Seconds of intake that a queue may hold and still be empty."""
@@ -34,11 +35,14 @@ class Acted(msgspec.Struct, frozen=True):
     """When it last acted, on what; which sizes turned out to be too small."""
 
     at: float | None = None
-    shrank: str | None = None
-    """The component that was last made smaller, if that was the last action; from how many, to how many."""
-    was: int = 0
-    became: int = 0
+    on: Mapping[str, tuple[int, int]] = {}
+    """The component it last resized: from how many, to how many."""
     too_small: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def shrank(self) -> str | None:
+        """The component that was last made smaller, if that was the last action."""
+        return next((id for id, (was, became) in self.on.items() if became < was), None)
 
 
 def scaled_up(instances: int, pressure: float, *, most: float = 4.0) -> int:
@@ -88,17 +92,20 @@ class Dhalion(msgspec.Struct, frozen=True):
                 if not flow.is_source[at] and estimate.known[at]
             ]
             memory, answers, reasons = self._act(memory, seen, now)
+        else:
+            answers = not_yet_done(memory.on, flow)
         return memory, Decision.resize(self.name, estimate, answers, reasons)
 
     def _act(
         self, memory: Acted, seen: Sequence[tuple[str, Signals]], now: float
     ) -> tuple[Acted, dict[str, int], tuple[Reason, ...]]:
         pressed = [(id, one) for id, one in seen if (one.pressure or 0.0) > self.noise]
-        if pressed and memory.shrank is not None and any(id == memory.shrank for id, _ in seen):
-            known = (*memory.too_small, (memory.shrank, memory.became))
-            undone = {memory.shrank: memory.was}
-            note = Note(f"{memory.became} instances were too few: undone", memory.shrank)
-            return Acted(now, too_small=known), undone, (note,)
+        shrank = memory.shrank
+        there = {id: one.instances for id, one in seen}
+        if pressed and shrank is not None and there.get(shrank) == memory.on[shrank][1]:
+            was, became = memory.on[shrank]
+            undone = Acted(now, {shrank: (became, was)}, (*memory.too_small, (shrank, became)))
+            return undone, {shrank: was}, (Note(f"{became} instances were too few: undone", shrank),)
         if pressed:
             id, one = pressed[0]
             if one.uneven is not None and one.uneven > self.skew:
@@ -106,11 +113,12 @@ class Dhalion(msgspec.Struct, frozen=True):
             if one.uneven_queues is not None and one.uneven_queues > self.slow:
                 return memory, {}, (Note("one instance is slow: more of them do not help", id),)
             grown = scaled_up(one.instances, one.pressure or 0.0, most=self.most)
-            return Acted(now, too_small=memory.too_small), {id: grown}, (Note("causes back-pressure", id),)
+            acted = Acted(now, {id: (one.instances, grown)}, memory.too_small)
+            return acted, {id: grown}, (Note("causes back-pressure", id),)
         for id, one in seen if self.shrinks else ():
             fewer = max(1, math.floor(self.down * one.instances * (1 + 1e-9)))
             if fewer < one.instances and _empty(one) and (id, fewer) not in memory.too_small:
-                acted = Acted(now, id, one.instances, fewer, memory.too_small)
+                acted = Acted(now, {id: (one.instances, fewer)}, memory.too_small)
                 return acted, {id: fewer}, (Note("no back-pressure and nothing waits", id),)
         return memory, {}, ()
 

@@ -17,7 +17,7 @@ integer, unless `plain_ceil` asks for the original's arithmetic to the bit.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -55,6 +55,9 @@ class Ds2(msgspec.Struct, frozen=True):
     >>> decision.parallelism
     {'o2': 4, 'o3': 8}
     """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """No signals: the rates of the estimate are all it looks at."""
 
     threshold: float | None = None
     shared_workers: bool = False

@@ -9,7 +9,7 @@
     acts only where the true rate is below catch-up + target / (u + 0.3), or above
         catch-up + target / (u - 0.3) + target x restart / D
         (while the lag is over 5 minutes: below catch-up + target, and never down)
-    averages over 15 minutes, which begin 5 minutes after each rescale; until they are full it does nothing
+    looks once a minute, averages over 15 minutes that begin 5 minutes after each rescale; before that it does nothing
     down: after it was wanted for an hour, to the highest that was wanted in it
 
 Defaults: D = catch-up in 30 minutes, restart 5 minutes: a steady job gets 1/0.7 + 5/30 = 1.595 times its target rate.
@@ -50,12 +50,13 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """Since when it has this size; the looks since then; and what it would have shrunk to, by operator."""
+    """Since when it has this size; the looks since then; and which operators would have shrunk."""
 
     instances: Mapping[str, int] = {}
     since: float = 0.0
     looks: tuple[tuple[float, Mapping[str, Sample]], ...] = ()
-    smaller: Mapping[str, tuple[tuple[float, int], ...]] = {}
+    smaller: Mapping[str, tuple[float, int]] = {}
+    """Since when, and the highest of what was wanted since."""
 
 
 def capacity(target: float, catch_up: float, use: float, *, restart: float, within: float) -> float:
@@ -124,6 +125,8 @@ class Flink(msgspec.Struct, frozen=True):
     boundary: float = 0.3
     restart: float = 300.0
     catch_up: float = 1800.0
+    period: float = 60.0
+    """It looks so often."""
     window: float = 900.0
     stabilisation: float = 300.0
     down_after: float = 3600.0
@@ -160,6 +163,8 @@ class Flink(msgspec.Struct, frozen=True):
         if now - memory.since < self.stabilisation:
             return memory, stay
         looks = memory.looks
+        if looks and now - looks[-1][0] < self.period:
+            return memory, stay
         if estimate.known.all():
             looks = (*(one for one in looks if one[0] > now - self.window), (now, _sampled(estimate)))
         memory = msgspec.structs.replace(memory, looks=looks)
@@ -171,10 +176,10 @@ class Flink(msgspec.Struct, frozen=True):
             if count > there[id]:
                 answers[id] = count
             elif count < there[id]:
-                begun = (*memory.smaller.get(id, ()), (now, count))
-                smaller[id] = begun
-                if now - begun[0][0] >= self.down_after:
-                    answers[id] = min(there[id], max(one for _, one in begun))
+                since, highest = memory.smaller.get(id, (now, count))
+                smaller[id] = since, max(highest, count)
+                if now - since >= self.down_after:
+                    answers[id] = smaller[id][1]
         return msgspec.structs.replace(memory, smaller=smaller), Decision.resize(self.name, estimate, answers)
 
     def _wanted(self, estimate: Estimate, looks: Sequence[tuple[float, Mapping[str, Sample]]]) -> dict[str, int]:

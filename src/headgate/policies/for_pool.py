@@ -4,6 +4,8 @@ To such a policy the pool is one operator, fed by one source; its instances are 
 `model.pool_signals`. Executors take time to come. Until a batch ran on them they are told as missing, and an answer
 that means "leave it" keeps them wanted; after a while, what has not come is no longer thought to come.
 
+A policy that looks once a period is not asked in between: on the same executors what it said last holds.
+
 The answer is the policy's own, with its own timing. Headgate's controller adds its guards when it runs such a policy:
 two decisions that agree before it grows, the highest need of five minutes before it shrinks, a rest after each change.
 Whoever wants the policy alone follows each answer as it comes (`bare.followed`).
@@ -40,6 +42,10 @@ class PoolMemory(msgspec.Struct, frozen=True):
     asked_at: float = 0.0
     most: int | None = None
     """As many came when more were asked for: what is asked beyond is not thought to come."""
+    at: float | None = None
+    """When the policy was last asked, on how many executors a batch then ran, and what the answer was."""
+    measured: int = 0
+    answer: int = 1
 
 
 class ForPool(msgspec.Struct, frozen=True):
@@ -68,6 +74,9 @@ class ForPool(msgspec.Struct, frozen=True):
         memory = as_memory(memory, PoolMemory)
         there = len(evidence.executors)
         measured = (len(evidence.batches[-1].executors) if evidence.batches else 0) or max(1, there)
+        period = getattr(self.policy, "period", 0.0)
+        if memory.at is not None and now - memory.at < period and memory.measured == measured:
+            return memory, PoolAnswer(self.name, memory.answer)
         memory = _expected(memory, measured, now)
         likely = min(memory.asked or 0, memory.most or MAX_INSTANCES)
         coming = max(0, likely - measured, there - measured)
@@ -80,7 +89,8 @@ class ForPool(msgspec.Struct, frozen=True):
         if answer != asked:
             since = now
         asked = None if answer == measured else answer
-        return PoolMemory(own, asked, since, memory.most), PoolAnswer(self.name, answer)
+        memory = PoolMemory(own, asked, since, memory.most, now, measured, answer)
+        return memory, PoolAnswer(self.name, answer)
 
     def _fresh(self) -> Any:
         return self.policy.fresh() if isinstance(self.policy, EachByItself) else self.policy.start()

@@ -7,9 +7,8 @@
     a node more (`adds_node`): if (memory >= 0.7 or health > 0.5) and estimated downtime 2 state / 125 MB/s < 180 s,
          or if health >= 0.7;   health = mean of (heap share + CPU) / 2
 
-Source: a thesis at TU Berlin, as in POLICIES.md, whose figures are the tests. The bound is the freshness that is asked
-for, or `bound` where none is.
-Input is DS2's demand: what would reach the operator if nothing held it back.
+Source: a thesis at TU Berlin, whose figures are the tests. The bound is the freshness that is asked for, or `bound`
+where none is. Input is DS2's demand: what would reach the operator if nothing held it back.
 Changed: the original never clears its flag to act and so acts in every interval once it has; this one clears it. Its
 interval is not published; here a minute. Fault: it never gives anything back.
 Its timing is its own; Headgate's controller adds its guards when it runs it.
@@ -26,6 +25,7 @@ from headgate.model.estimate import Estimate
 from headgate.model.objective import Freshness, KeepUp, Objective
 from headgate.model.signals import Signals
 from headgate.policies.ds2 import Ds2
+from headgate.policies.not_yet_done import not_yet_done
 
 _BYTES_PER_SECOND = 125e6
 """A network of one gigabit: state is written and read once."""
@@ -38,6 +38,8 @@ class Counted(msgspec.Struct, frozen=True):
     latency: float | None = None
     looked: float | None = None
     until: float | None = None
+    acted: Mapping[str, tuple[int, int]] = {}
+    """What it last gave to whom: from how many, to how many."""
 
 
 def instances(came: float, taken: float, n: int, *, windowed: bool = False, most: int = 128) -> int:
@@ -94,8 +96,8 @@ class LatencyRule(msgspec.Struct, frozen=True):
 
     def decide(self, memory: Counted, estimate: Estimate, objective: Objective, now: float) -> tuple[Counted, Decision]:
         """Count, and act at three."""
-        stay = Decision.resize(self.name, estimate, {})
         flow = estimate.dataflow
+        stay = Decision.resize(self.name, estimate, not_yet_done(memory.acted, flow))
         seen = {
             flow.ids[at]: estimate.seen(at)
             for at in range(len(flow.ids))
@@ -109,10 +111,12 @@ class LatencyRule(msgspec.Struct, frozen=True):
         late = latency > bound and memory.latency is not None and latency > memory.latency
         times = memory.times + 1 if late else max(0, memory.times - 1)
         if times < self.times:
-            return Counted(times, latency, now, memory.until), stay
+            return Counted(times, latency, now, memory.until), Decision.resize(self.name, estimate, {})
         _, sized = Ds2().decide(None, estimate, KeepUp(), now)
         answers = self._act(seen, {one.operator: one.demand for one in sized.sizings})
-        return Counted(0, None, now, now + self.pause * self.interval), Decision.resize(self.name, estimate, answers)
+        acted = {id: (seen[id].instances, count) for id, count in answers.items()}
+        paused_until = now + self.pause * self.interval
+        return Counted(0, None, now, paused_until, acted), Decision.resize(self.name, estimate, answers)
 
     def _act(self, seen: Mapping[str, Signals], demand: Mapping[str, float | None]) -> dict[str, int]:
         slow = sorted(seen, key=lambda id: -(seen[id].latency or 0.0))[: self.slowest]

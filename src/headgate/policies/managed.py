@@ -3,7 +3,7 @@
     busy >= 0.75 for 15 minutes  ->  2 n
     busy < 0.1 for 6 hours       ->  n / 2
 
-Source: the documented default of a managed service, as in POLICIES.md. It is `threshold` with patience.
+Source: the documented default of a managed service. It is `threshold` with patience.
 Changed: utilisation is slot time or useful time, not CPU time. Its patience is its own; Headgate's controller adds its
 guards when it runs it.
 """

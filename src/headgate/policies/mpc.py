@@ -9,9 +9,9 @@
 Rmax is the freshness that is asked for, or `bound` where none is. The cost is a sum over steps, so the best three are
 found by dynamic programming, exactly.
 
-Source: De Matteis and Mencagli, "Keep calm and react with foresight" (PPoPP'16), its strategy Lat-Node, as in
-POLICIES.md. Changed: the forecast is Holt's (level and trend, 0.5 and 0.2), as any will do; a step is a minute; numbers
-from half to twice as many (and what keeps up) are looked at; where no wait is finite the overload itself is the price.
+Source: De Matteis and Mencagli, "Keep calm and react with foresight" (PPoPP'16), its strategy Lat-Node.
+Changed: the forecast is Holt's (level and trend, 0.5 and 0.2), as any will do; a step is a minute; numbers from half
+to twice as many (and what keeps up) are looked at; where no wait is finite the overload itself is the price.
 Its step is its own; Headgate's controller adds its guards when it runs it.
 """
 
@@ -62,7 +62,8 @@ class Mpc(EachByItself, frozen=True):
 
     needs: ClassVar[tuple[str, ...]] = ("taken", "busy", "came", "latency")
 
-    step: float = 60.0
+    period: float = 60.0
+    """Of a step."""
     bound: float = 60.0
     """The longest latency where no freshness is asked for."""
     alpha: float = 3.0
@@ -85,7 +86,7 @@ class Mpc(EachByItself, frozen=True):
     ) -> tuple[Foresight, int]:
         """The first of the best three steps, once a step."""
         each, n = seen.each, seen.instances
-        if each is None or not math.isfinite(1 / each) or (memory.at is not None and now - memory.at < self.step):
+        if each is None or not math.isfinite(1 / each) or (memory.at is not None and now - memory.at < self.period):
             return memory, n
         came = seen.came if seen.came is not None else seen.taken or 0.0
         service = 1 / each

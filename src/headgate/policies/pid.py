@@ -7,10 +7,10 @@
 With Kp = 1 the first term alone is the proportional answer; the integral adds what an error that lasts shows to be
 lacking, the derivative what is on its way.
 
-Source: the textbook law with anti-windup and a clamped output, as in POLICIES.md; nobody publishes gains for this, so
-these have reasons instead: Kp = 1 (above), Ki = 1/600 s (an error that lasts ten minutes is answered once more), Kd =
-6 s (a tenth of a period: with Kp = 1 the next error is d (e_before - e), d = Kd / period, which dies out only
-below a half). Asked once a minute: an actuator with seconds of delay is not moved faster.
+Source: the textbook law with anti-windup and a clamped output. Nobody publishes gains for this; these have reasons: Kp
+= 1 (above), Ki = 1/600 s (an error that lasts ten minutes is answered once more), Kd = 6 s (a tenth of a period: with
+Kp = 1 the next error is d (e_before - e), d = Kd / period, which dies out only below a half). Asked once a minute: an
+actuator with seconds of delay is not moved faster.
 Changed: the error is in whole instances, because half of one cannot be had and an integral over the other half moves
 for ever. Anti-windup: nothing is added up while the output is clamped or instances are still missing, and all is
 forgotten once the error is zero or turns round. Its period is its own; Headgate's controller adds its guards when it

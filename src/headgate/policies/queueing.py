@@ -9,7 +9,7 @@
 l_i is the demand when everything upstream keeps up (DS2's), mu_i the true rate of one instance. The target is the
 freshness that is asked for; without one the least that is stable is the answer.
 
-Source: Fu et al., "DRS" (ICDCS'15), as in POLICIES.md; the original's 32-bit factorial breaks from k = 13, so Erlang C
+Source: Fu et al., "DRS" (ICDCS'15); the original's 32-bit factorial breaks from k = 13, so Erlang C
 is computed in log space by the recursion of Erlang B. Where arrivals or service are not exponential the wait is
 multiplied by `variation` = (ca2 + cs2) / 2.
 Changed: asked once a minute; a target below the bare service times is said to be out of reach instead of looked for for

@@ -2,7 +2,7 @@
 
     desired = ceil(n * busy / 0.35), with the tolerance, the window and the limits of `hpa`
 
-Source: Flink's reactive mode with the horizontal pod autoscaler at the 35 % of its documentation, as in POLICIES.md.
+Source: Flink's reactive mode with the horizontal pod autoscaler at the 35 % of its documentation.
 Changed: utilisation is slot time or useful time, not CPU time. Its timing is that of `hpa`; Headgate's controller adds
 its guards when it runs it. Fault: 35 % is a factor of almost three over what is needed, all day.
 """

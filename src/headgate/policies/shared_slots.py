@@ -8,19 +8,22 @@ Source: OSDI'18, section 4.2 (Timely), and POLICIES.md.
 """
 
 import math
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 
-from headgate.model.arrivals import arrivals
+from headgate.model.arrivals import arrivals, lately
 from headgate.model.objective import CatchUp, KeepUp, Objective
-from headgate.model.warm import on_the_last_pool, warm
+from headgate.model.warm import warm
 from headgate.policies.capacity import wanted
 from headgate.policies.pool import Evidence, PoolAnswer
 
 
 class SharedSlots(msgspec.Struct, frozen=True):
     """One answer from the last batch that counts."""
+
+    needs: ClassVar[tuple[str, ...]] = ("useful time of tasks", "records")
 
     @property
     def name(self) -> str:
@@ -34,12 +37,11 @@ class SharedSlots(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """Useful seconds for each record that came, times records per second."""
         del now
-        counted = on_the_last_pool(warm(evidence.batches))
-        last = counted[-1]
+        last = warm(evidence.batches)[-1]
         useful = float(last.tasks.useful_seconds.sum())
         known = objective if isinstance(objective, KeepUp | CatchUp) else KeepUp()
-        before = [batch for batch in evidence.batches if batch.number < counted[0].number]
-        rate = wanted(known, arrivals(counted, before)).rate
+        # The rate is that of the last batches alone, as for `capacity`: DS2 looks at the window that has just passed.
+        rate = wanted(known, arrivals(lately(evidence.batches))).rate
         slots = rate * useful / last.input_rows if last.input_rows else 0.0
         # Within rounding of an integer it is that integer, as elsewhere.
         whole = math.ceil(float(np.nextafter(slots * (1 - 1e-9), -np.inf))) if slots > 0 else 1

@@ -82,8 +82,9 @@ class SparkDra(msgspec.Struct, frozen=True):
             for stage in _stages(batch):
                 needed = -(-stage.tasks // max(1, evidence.slots_each))
                 wanted = ramped(wanted, stage.pending, needed, backlog=self.backlog, again=self.again)
-        if news:
-            wanted = max(1, wanted - _idle(evidence.batches, self.idle))
+        idle = _idle(evidence.batches, self.idle) if news else 0
+        if idle:  # of those that are there: more may be wanted than a cluster gives
+            wanted = max(1, there - idle)
         seen = evidence.batches[-1].began if evidence.batches else memory.seen
         return Target(wanted, seen), PoolAnswer(self.name, wanted)
 
@@ -96,13 +97,16 @@ class _Stage(NamedTuple):
 @once_a_batch
 def _stages(batch: MicroBatch) -> tuple[_Stage, ...]:
     """Tasks of each stage, and the seconds for which some of them were pending, in the order in which stages began."""
-    tasks = batch.tasks
-    stages = []
-    for operator in np.unique(tasks.operator).tolist():
-        launched = tasks.launched[tasks.operator == operator]
-        first = int(launched.min())
-        stages.append((first, _Stage(launched.size, (int(launched.max()) - first) / 1000)))
-    return tuple(stage for _, stage in sorted(stages, key=lambda one: one[0]))
+    operator, launched = batch.tasks.operator, batch.tasks.launched
+    if not operator.size:
+        return ()
+    count = np.bincount(operator)
+    first = np.full(count.size, np.iinfo(np.int64).max)
+    last = np.zeros(count.size, np.int64)
+    np.minimum.at(first, operator, launched)
+    np.maximum.at(last, operator, launched)
+    order = [at for at in np.argsort(first, kind="stable").tolist() if count[at]]
+    return tuple(_Stage(int(count[at]), float(last[at] - first[at]) / 1000) for at in order)
 
 
 @once_a_batch

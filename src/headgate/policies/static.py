@@ -1,5 +1,7 @@
 """The `static` policy: what is there is right. For jobs that only people resize, and to compare others with."""
 
+from typing import ClassVar
+
 import msgspec
 
 from headgate.model.objective import Objective
@@ -8,6 +10,8 @@ from headgate.policies.pool import Evidence, PoolAnswer
 
 class Static(msgspec.Struct, frozen=True):
     """Never asks for a change."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:

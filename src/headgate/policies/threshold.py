@@ -21,8 +21,9 @@ from headgate.policies.each import EachByItself
 
 
 class Since(msgspec.Struct, frozen=True):
-    """Since when it has been busy, and since when idle; None where it is not."""
+    """Since when so many have been busy, and since when idle; None where they are not."""
 
+    instances: int = 0
     busy: float | None = None
     idle: float | None = None
 
@@ -65,14 +66,16 @@ class Threshold(EachByItself, frozen=True):
         n, use = seen.instances, seen.busy
         if use is None:
             return Since(), n
+        if memory.instances != n:  # of another number nothing is known yet
+            memory = Since(n)
         # Ratios of floats: 0.7 of the time is not above 0.7 because of the last bit.
         busy = use > self.high + 1e-9 if self.step == "one" else use >= self.high - 1e-9
         idle = use < self.low - 1e-9
-        memory = Since(_since(memory.busy, now) if busy else None, _since(memory.idle, now) if idle else None)
+        memory = Since(n, _since(memory.busy, now) if busy else None, _since(memory.idle, now) if idle else None)
         if memory.busy is not None and now - memory.busy >= self.busy_for:
-            return Since(), n + 1 if self.step == "one" else 2 * n
+            return memory, n + 1 if self.step == "one" else 2 * n
         if memory.idle is not None and now - memory.idle >= self.idle_for:
-            return Since(), max(1, n - 1 if self.step == "one" else n // 2)
+            return memory, max(1, n - 1 if self.step == "one" else n // 2)
         return memory, n
 
 

@@ -6,7 +6,7 @@
 While the lag grows, utilisation says nothing about how much is lacking: a job that is busy all the time may lack a
 tenth or nine tenths. The growth does: of the records that come, this part is not taken.
 
-Source: Varga, Balassi, Kiss, "Towards autoscaling of Apache Flink jobs" (2021), as in POLICIES.md.
+Source: Varga, Balassi, Kiss, "Towards autoscaling of Apache Flink jobs" (2021).
 Changed: the growth counts only while there is a lag (a second of input); without one it is zero, its factor 1, and
 the larger of the two would never let anything shrink. Fault: a lag that stays, without growing, is never worked off.
 Its timing is that of `hpa`; Headgate's controller adds its guards when it runs it.
