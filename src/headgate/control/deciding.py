@@ -162,7 +162,7 @@ def _up(state: State, now: float, target: int, expected: Expected | None, settin
     ):
         return Step(state, (), (Held(f"{target} executors made things worse before"),))
     others = (one for one in state.too_few if one.executors != there and one.at > now - settings.believed)
-    state = replace(state, too_few=(*others, TooFew(now, there, _rate(state))))
+    state = replace(state, too_few=(*others, TooFew(now, there, _rate(state), _work(state))))
     return begin(state, now, target, expected, settings)
 
 
@@ -188,15 +188,30 @@ def _down(state: State, now: float, target: int, expected: Expected | None, sett
 
 
 def _more_than_too_few(state: State, now: float, settings: Settings) -> int:
-    """The fewest executors of which it is not known that they are not enough at the present rate."""
-    rate = _rate(state)
+    """The fewest executors of which it is not known that they are not enough for what comes now.
+
+    What was not enough is believed no longer where far fewer records come, or where they cost far less. (More work at
+    the same rate says nothing new: on more executors tasks get in each other's way.)
+    """
+    rate, work, part = _rate(state), _work(state), 1 - settings.well_below
     known = (one for one in state.too_few if one.at > now - settings.believed)
-    return max((one.executors + 1 for one in known if rate > one.rate * (1 - settings.well_below)), default=0)
+    return max((one.executors + 1 for one in known if rate > one.rate * part and work > one.work * part), default=0)
 
 
 def _rate(state: State) -> float:
     """Records that come per second now, over all queries."""
     return sum(arrivals(lately(seen)).rate for seen in state.batches.values())
+
+
+def _work(state: State) -> float:
+    """Slot-seconds that the records of a second take now, over all queries."""
+    return sum(arrivals(lately(seen)).rate * _cost(seen[-_RECENT:]) for seen in state.batches.values())
+
+
+def _cost(batches: Sequence[MicroBatch]) -> float:
+    """Slot-seconds of a record."""
+    busy = sum(float(batch.tasks.occupied_seconds.sum()) for batch in batches)
+    return busy / max(1, sum(batch.input_rows for batch in batches))
 
 
 def begin(

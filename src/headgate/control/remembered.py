@@ -12,6 +12,9 @@ LAST = 40
 _OF_OTHER_SIZE = 12
 _OF_EACH_OTHER_POOL = 4
 _ANOTHER_SIZE = 1.25
+_BELIEVED = 3_600_000
+"""Milliseconds for which a batch of another size tells what a record costs: that may change. What another pool did is
+kept for as long as there is room, since it is the only witness of what that pool does."""
 
 
 def worth_remembering(batches: Sequence[MicroBatch]) -> tuple[MicroBatch, ...]:
@@ -23,9 +26,10 @@ def worth_remembering(batches: Sequence[MicroBatch]) -> tuple[MicroBatch, ...]:
     small, large = min(sizes) / _ANOTHER_SIZE, max(sizes) * _ANOTHER_SIZE
     pool, slots = last[-1].executors, last[-1].slots
     kept, of_size, of_pool = [], 0, dict[int, int]()
+    since = last[-1].began - _BELIEVED
     for batch in reversed(before):
         other_size = batch.input_rows < small or batch.input_rows > large
-        if other_size and of_size < _OF_OTHER_SIZE:
+        if other_size and of_size < _OF_OTHER_SIZE and batch.began >= since:
             of_size += 1
             kept.append(batch)
         elif batch.executors is not pool and (then := batch.slots) != slots:

@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True):
     down_margin: float = 0.1
     """Fewer executors only if they meet the objective with so much to spare: noise at the edge moves nothing."""
     well_below: float = 0.1
-    """A number of executors that was not enough is not gone back to until the rate is lower by this part."""
+    """A number of executors that was not enough is not gone back to until rate or work is lower by this part."""
     believed: float = 86400.0
     """For so long that is remembered: what a record costs may change."""
     cool_down: float = 60.0

@@ -32,11 +32,13 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class TooFew(msgspec.Struct, frozen=True):
-    """So many executors were not enough for so many records per second."""
+    """So many executors were not enough for so many records per second, and for so much work."""
 
     at: float
     executors: int
     rate: float
+    work: float
+    """Slot-seconds that a second's records took: what a record costs may change while the rate does not."""
 
 
 class Useless(msgspec.Struct, frozen=True):
