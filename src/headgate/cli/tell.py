@@ -46,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.register("action", None, Once)
     parser.add_argument("journal", type=file, metavar="JOURNAL", help="the file that was given as journal=")
     parser.add_argument("word", choices=_WORDS, metavar="WORD", help="pause, resume, approve, scale or restart")
-    parser.add_argument("rest", nargs="*", metavar="N | NAME=VALUE", help="for scale: executors; for restart: changes")
+    # With a default, argparse does not call them required where the word is missing.
+    parser.add_argument(
+        "rest", nargs="*", default=[], metavar="N | NAME=VALUE", help="for scale: executors; for restart: changes"
+    )
 
 
 def run(given: argparse.Namespace) -> int:
