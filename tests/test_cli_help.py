@@ -5,6 +5,9 @@ import re
 import pytest
 
 from headgate.cli.main import COMMANDS, main
+from headgate.control.actions import Layout
+from headgate.control.events import Command
+from virtual_journals import constant, controller, turn_until, virtual
 
 
 @pytest.mark.parametrize(
@@ -44,3 +47,23 @@ def test_every_word_of_tell_is_in_the_list_of_commands(capsys):
     words = re.findall(r"^  (\w+) ", help_of(capsys, "tell").partition("words:")[2].partition("examples:")[0], re.M)
     assert words == ["pause", "resume", "approve", "scale", "restart"]
     assert COMMANDS["tell"].endswith(": " + ", ".join(words))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        Command(50.0, "scale", 3),
+        Command(50.0, "restart", layout=Layout({"map": 16})),
+        Command(50.0, "move"),
+    ],
+)
+def test_what_a_person_says_is_done_while_paused_as_the_help_of_pause_says(capsys, word):
+    said = help_of(capsys, "tell").partition("pause ")[2].partition("resume ")[0]
+    assert word.word in said
+    engine = virtual(constant(100))
+    one = controller(engine)
+    turn_until(one, 40.0)
+    one.take(Command(engine.clock(), "pause"))
+    before = one.state.plans
+    one.take(word)
+    assert (one.state.plans, one.state.paused) == (before + 1, True)

@@ -20,7 +20,8 @@ it did, and what it answered.
 
 EPILOG = """\
 words:
-  pause      change nothing from now on, whatever happens; a controller that is started again stays paused
+  pause      change nothing by yourself from now on, whatever happens; a controller that is started again stays
+             paused. What a person says is done all the same: approve, scale, restart, `headgate state move`
   resume     go on
   approve    carry out what was advised last
   scale N    have N executors now, within the bounds the controller was given; afterwards it decides again
