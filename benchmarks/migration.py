@@ -21,6 +21,7 @@ checkpoint come to, which is what was loaded. Beside them, in the same run:
 """
 
 import argparse
+import re
 import statistics
 import sys
 import tempfile
@@ -138,8 +139,8 @@ class Bench:
         """Move these; the batches from the first step until all are there."""
         before, told = len(self.batches), len(self.told)
         self.engine.carry_out(SpreadBins(1, str(self.query.id), strategy, to))
-        self.until(lambda: any("bins of" in one for one in self.told[told:]))
-        if not any("have moved" in one for one in self.told[told:]):
+        self.until(lambda: any(re.search("bins? of", one) for one in self.told[told:]))
+        if not any(" moved" in one for one in self.told[told:]):
             raise SystemExit(f"bins did not move: {self.told[told:]}")
         return self.batches[before:]
 

@@ -18,6 +18,7 @@ from headgate.control.said import (
     OffPrediction,
     Planned,
     Proposed,
+    Resumed,
     Short,
     Steady,
     Undone,
@@ -267,3 +268,15 @@ def test_what_is_no_word_is_refused_in_one_line(headgate, journal, words, said):
     assert said in ran.err
     with Journal(path) as one:
         assert one.take_command(0.0) is None
+
+
+def test_one_executor_is_one():
+    said = (Steady(1), Steady(2), Planned(1, 3, 1, None), Proposed(3, 1, None), Undone(1, 4.0, 6.0, 1), Resumed(2, 1))
+    assert [str(one) for one in said] == [
+        "1 executor is what is needed",
+        "2 executors are what is needed",
+        "plan 1: 3 -> 1 executor",
+        "advice: 3 -> 1 executor",
+        "plan 1 made things worse (4.00 -> 6.00 s a batch); back to 1 executor",
+        "plan 2 was under way when the controller before ended; wanted: 1 executor",
+    ]

@@ -194,7 +194,7 @@ def test_json_has_both_stories(headgate, tmp_path):
         (("--executors", "4"), '"4" is no range; give the fewest and the most executors: 1-20'),
         (("--executors", "4-2"), "executors (4, 2): give at least 1, and the least before the most"),
         (("--freshness", "soon"), '"soon" is no duration'),
-        (("--headroom", "-1"), "headroom (--factor) is -1.0"),
+        (("--headroom", "-1"), "--headroom: headroom is -1.0"),
         (("--headroom", "0", "--freshness", "10s"), "not allowed with argument"),
     ],
 )

@@ -216,3 +216,8 @@ def test_a_decision_goes_to_json_and_back_unchanged():
 def test_text_that_is_no_decision_is_refused():
     with pytest.raises(InputError, match="not a decision in JSON"):
         Decision.from_json('{"policy": 3}')
+
+
+def test_a_headroom_that_is_none_is_refused_by_its_name_alone():
+    with pytest.raises(InputError, match=r"^headroom is -1; give a number from 0 to 1,000,000, such as 0\.2$"):
+        KeepUp(-1)

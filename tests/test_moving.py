@@ -76,7 +76,7 @@ def test_a_bin_that_stays_is_told_five_times_and_then_given_up():
     script = Scripted(stuck={6})
     said = script.settle("fluid")
     assert sum(6 in step for step in script.placed) == 5
-    assert said[-1] == "1 bins of counting did not move: 6"
+    assert said[-1] == "1 bin of counting did not move: 6"
 
 
 def test_where_no_batch_comes_nothing_is_claimed():
@@ -129,3 +129,9 @@ def test_what_a_batch_may_take_longer_is_what_is_left_of_what_was_promised(way, 
 def test_before_the_first_batch_there_is_nothing_to_move():
     query = Query("counting", 10.0, lambda: [], lambda _: None, lambda: True, lambda: frozenset("0"))
     assert list(Moving(Way()).settle(query, [Executor("0", "h", 1)])) == []
+
+
+def test_one_bin_is_said_to_be_one():
+    script = Scripted()
+    said = script.settle("sudden", {6: "1"})
+    assert said[-1] == "1 bin of counting has moved: all are where they should be"

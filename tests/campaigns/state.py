@@ -11,6 +11,7 @@ input.
 
 import argparse
 import random
+import re
 import sys
 import tempfile
 import time
@@ -311,9 +312,9 @@ class Trial:
         """And see that it happened."""
         before = len(self.told)
         self.ask(engine, query, action)
-        self.until(engine, query, lambda: any("bins of" in one for one in self.told[before:]), "bins to move")
-        ended = [one for one in self.told[before:] if "bins of" in one]
-        if not all("have moved" in one for one in ended):
+        self.until(engine, query, lambda: any(re.search("bins? of", one) for one in self.told[before:]), "bins to move")
+        ended = [one for one in self.told[before:] if re.search("bins? of", one)]
+        if not all(" moved" in one for one in ended):
             raise StateError(f"{self.told[before:]}")
         wrong = {number: home for number, home in action.to.items() if homes(self.batches[-1]).get(number) != home}
         if wrong:

@@ -54,8 +54,11 @@ def test_rows_are_counted_bin_by_bin_and_by_any_file_system_of_spark(rocksdb, co
 def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):
     before = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
     done = rewrite(rocksdb, str(counted), 9)
-    assert (done.before, done.bins, done.rows) == (4, 9, KEYS)
+    assert (done.before, done.bins, done.rows, done.done_before) == (4, 9, KEYS, False)
     assert done.backup is not None
+    again = rewrite(rocksdb, str(counted), 9)  # nothing is left to do but to compare
+    assert (again.batch, again.before, again.bins, again.rows, again.done_before) == (done.batch, 4, 9, KEYS, True)
+    assert [phase.name for phase in again.phases] == ["read before", "read after"]
     assert take_back(str(counted)) == 4
     after = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
     assert after == before

@@ -42,8 +42,13 @@ _SAME = 0.05
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.register("action", None, Once)
-    parser.add_argument("what", choices=[*WORKLOADS, _COMPARE], help="a workload, or two results of one")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="the results to compare")
+    parser.add_argument(
+        "what",
+        choices=[*WORKLOADS, _COMPARE],
+        metavar="WORKLOAD | compare",
+        help=f"a workload ({', '.join(WORKLOADS)}), or two results of one",
+    )
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE", help="for compare: the two results")
     parser.add_argument("--queries", metavar="LIST", help="for example 1,2,5 (default: all)")
     parser.add_argument("--slots", type=count, default=2, metavar="N", help="tasks at a time (default: 2)")
     parser.add_argument("--load", metavar="LOAD", help="for example 'constant(20k)' (default: as fast as it reads)")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.cli.options import Once, count, file, number
+from headgate.cli.options import Once, count, file, keep_up, number
 from headgate.cli.sizing_table import csv_lines, reason_lines, table_lines
 from headgate.formats.ds2.answer_line import answer_line
 from headgate.formats.ds2.edge_shares import read_edge_shares
@@ -20,7 +20,6 @@ from headgate.model.combination import Combination
 from headgate.model.dataflow import Dataflow
 from headgate.model.decision import Decision
 from headgate.model.errors import InputError, did_you_mean
-from headgate.model.objective import KeepUp
 from headgate.model.reading import AS_THE_ORIGINAL, Reading
 from headgate.policies.deciding import combined_within, decide_each, finished
 from headgate.policies.explanation import explained
@@ -158,7 +157,7 @@ def run(given: argparse.Namespace) -> int:
     """Read, decide, print."""
     as_original = given.format == "ds2"
     bounds = _bounds(given)
-    objective = KeepUp(given.factor)
+    objective = keep_up("--factor", given.factor)
     how = ("all" if as_original else "last") if given.combine is None else given.combine
     combination = None if how == "all" else Combination.parse(how)
     if ":" in given.policy:

@@ -2,7 +2,8 @@
 
 import argparse
 import platform
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 
 from headgate import __version__
 from headgate.cli.text_table import aligned_rows
@@ -10,7 +11,8 @@ from headgate.model.errors import InputError
 
 DESCRIPTION = """\
 What there is on this machine (Python, Java, Spark) and which of the things Headgate does this Spark can do: it starts a
-session, looks, and ends it again. On a cluster it asks for nothing and changes nothing.
+session, looks, and ends it again. It tries a cluster that it starts on this machine for the purpose; with --master it
+looks at that one, asks it for nothing and changes nothing.
 """
 
 EPILOG = """\
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Look and say."""
-    rows = list(_machine())
+    rows = list(machine())
     missing = any(not fine for _, fine, _ in rows)
     if not missing:
         for what, there, otherwise in _spark(given.master):
@@ -43,15 +45,19 @@ def run(given: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _machine() -> Iterator[tuple[str, bool, str]]:
+def machine() -> Iterator[tuple[str, bool, str]]:
+    """What is on this machine, whether that does, and its version or what to do."""
     yield "Headgate", True, __version__
     yield "Python", True, platform.python_version()
-    from headgate.spark.installation import java, spark_home
+    from headgate.spark.installation import java_found, spark_home, spark_version
 
-    for what, find in (("Java", java), ("Spark", spark_home)):
+    versions: dict[str, Callable[[], str]] = {
+        "Java": lambda: f"{java_found().version}, {java_found().path}",
+        "Spark": lambda: f"{spark_version()}, {spark_home()}",
+    }
+    for what, find in versions.items():
         try:
-            find()
-            yield what, True, ""
+            yield what, True, find()
         except InputError as error:
             yield what, False, str(error)
 
@@ -65,12 +71,15 @@ def _spark(master: str | None) -> list[tuple[str, bool, str]]:
 
     found: list[tuple[str, bool, str]] = [("PySpark", True, pyspark.__version__)]
     if master is not None:
+        found.append(("cluster", True, f"{master}, as --master says"))
         spark = (
             SparkSession.builder.master(master).appName("headgate doctor").config("spark.cores.max", "1").getOrCreate()
         )
         found += capabilities(spark)
         spark.stop()
         return found
+    print("trying a cluster on this machine; --master URL looks at another …", file=sys.stderr)
+    found.append(("cluster", True, "started on this machine to try it; --master URL looks at another"))
     with LocalCluster(workers=1, slots=1, memory="1g", late=True) as cluster:
         spark = cluster.session("headgate doctor", executors=1, memory="512m", most=1)
         found += capabilities(spark)

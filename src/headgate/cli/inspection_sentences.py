@@ -8,7 +8,7 @@ from headgate.model.keeping_up import Prospect
 from headgate.model.limits import Finding
 from headgate.model.line import Figure
 from headgate.model.profile import OperatorProfile, QueryProfile
-from headgate.model.reasons import number
+from headgate.model.reasons import many, number
 
 _FEW = 5
 """Fewer batches than this are a hint, not evidence."""
@@ -237,15 +237,6 @@ def row(operator: OperatorProfile) -> tuple[str, ...]:
         _cost(operator.record_cost, 1e6),
         f"{operator.largest_share:.0%} (#{operator.largest_partition})" if operator.largest_partition >= 0 else "",
     )
-
-
-def many(count: int, of: str, of_several: str = "") -> str:
-    """So many of something, in words.
-
-    >>> many(1, "slot"), many(1200, "slot"), many(2, "batch", "batches")
-    ('1 slot', '1,200 slots', '2 batches')
-    """
-    return f"{count:,} {of if count == 1 else of_several or of + 's'}"
 
 
 def _cut_by(come: Arrivals) -> str:

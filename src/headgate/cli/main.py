@@ -17,7 +17,7 @@ from typing import NoReturn
 from headgate import __version__
 from headgate.model.errors import InputError, PolicyError
 
-_COMMANDS = {
+COMMANDS = {
     "decide": "how many instances does each operator need? from DS2's files",
     "inspect": "what a Spark event log says about the streaming queries in it",
     "run": "start a job and keep it right-sized",
@@ -32,7 +32,7 @@ _COMMANDS = {
     "report": "the story of a journal as one HTML page with plots",
     "state": "the state a query keeps: look at it, move it, cut it into another number of bins",
     "twin": "a simulated copy of a real job, from its event log",
-    "tell": "a word for a running controller: pause, resume, approve, scale",
+    "tell": "a word for a running controller: pause, resume, approve, scale, restart",
 }
 
 _INTRODUCTION = """\
@@ -46,16 +46,24 @@ examples:
   headgate decide --topology topology.csv --rates rates.log
   headgate decide --topology topology.csv --rates rates.log --explain
   headgate decide --topology topology.csv --rates rates.log --factor 0.2 --max 32 --format json
+  headgate doctor
+  headgate demo
+  headgate run job.toml
   headgate lab examples/lab/policies.toml
+  headgate twin app-20261116000919-0000.zstd -o twin.toml
   headgate load show 'step(2k -> 8k @ 60s)'
+  headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --load 'constant(5k)' --for 5m
+  headgate bench nexmark --queries 1,2,5
   headgate history job.journal
   headgate replay job.journal --policy ds2
   headgate report job.journal > story.html
   headgate state show checkpoint
   headgate state repartition checkpoint 24
   headgate tell job.journal pause
+  headgate tell job.journal restart parse=16
 
-`headgate COMMAND --help` tells all about a command. Exit codes: 0 an answer, 2 something wrong with the input.
+`headgate COMMAND --help` tells all about a command. Exit codes: 0 an answer, or done; 1 it ran, and not all is as it
+should be (inspect, run, demo, doctor, produce, bench); 2 something wrong with the input.
 """
 
 
@@ -80,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"headgate {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     named = next((word for word in given if not word.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
+    for name, summary in COMMANDS.items():
         if name == named:
             module = import_module(f"headgate.cli.{name}")
             module.add_arguments(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headgate.model.errors import InputError
+from headgate.model.objective import KeepUp
 
 WORKLOADS = ("nexmark", "psm", "ads", "cars")
 """Those of `workloads/registry.py`, by name: to ask that would bring in Spark."""
@@ -44,6 +45,18 @@ def count(text: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number')
     return int(text)
+
+
+def keep_up(option: str, headroom: float) -> KeepUp:
+    """The objective that an option asks for; what is wrong with it names the option.
+
+    >>> keep_up("--factor", 0.2)
+    KeepUp(headroom=0.2)
+    """
+    try:
+        return KeepUp(headroom)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def file(text: str) -> str:

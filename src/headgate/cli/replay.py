@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from headgate.cli.inspect import duration
 from headgate.cli.local_time import moment
-from headgate.cli.options import Once, count, file, number
+from headgate.cli.options import Once, count, file, keep_up, number
 from headgate.cli.text_table import aligned_rows
 from headgate.control.settings import Settings
 from headgate.model.errors import InputError
-from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
+from headgate.model.objective import CatchUp, Freshness, Objective
 from headgate.policies.pool import PoolPolicy
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
 from headgate.runtime.chronicle import settings_in_words
@@ -106,7 +106,7 @@ def _changes(given: argparse.Namespace) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     objective: Objective | None = None
     if given.headroom is not None:
-        objective = KeepUp(given.headroom)
+        objective = keep_up("--headroom", given.headroom)
     elif given.freshness is not None:
         objective = Freshness(given.freshness)
     elif given.catch_up is not None:

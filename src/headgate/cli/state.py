@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--format", choices=("table", "json"), default="table", help="(default: table)")
     move = word("move", "move bins between the executors of a running job, through its journal")
     move.add_argument("journal", type=file, metavar="JOURNAL", help="the file that was given as journal=")
-    move.add_argument("bins", nargs="*", metavar="BIN=EXECUTOR", help="(default: all bins, evenly)")
+    move.add_argument("bins", nargs="*", default=[], metavar="BIN=EXECUTOR", help="(default: all bins, evenly)")
     move.add_argument("--strategy", choices=STRATEGIES, help="in which steps (default: as the job is set up)")
     again = word("repartition", "cut the state of a stopped query into another number of bins")
     again.add_argument("checkpoint", type=file, metavar="CHECKPOINT")

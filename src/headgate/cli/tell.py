@@ -20,7 +20,8 @@ it did, and what it answered.
 
 EPILOG = """\
 words:
-  pause      change nothing from now on, whatever happens; a controller that is started again stays paused
+  pause      change nothing by yourself from now on, whatever happens; a controller that is started again stays
+             paused. What a person says is done all the same: approve, scale, restart, `headgate state move`
   resume     go on
   approve    carry out what was advised last
   scale N    have N executors now, within the bounds the controller was given; afterwards it decides again
@@ -46,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.register("action", None, Once)
     parser.add_argument("journal", type=file, metavar="JOURNAL", help="the file that was given as journal=")
     parser.add_argument("word", choices=_WORDS, metavar="WORD", help="pause, resume, approve, scale or restart")
-    parser.add_argument("rest", nargs="*", metavar="N | NAME=VALUE", help="for scale: executors; for restart: changes")
+    # With a default, argparse does not call them required where the word is missing.
+    parser.add_argument(
+        "rest", nargs="*", default=[], metavar="N | NAME=VALUE", help="for scale: executors; for restart: changes"
+    )
 
 
 def run(given: argparse.Namespace) -> int:

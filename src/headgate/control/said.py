@@ -5,7 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.model.limits import Limit
-from headgate.model.reasons import number
+from headgate.model.reasons import many, number
 from headgate.policies.partition_advice import PartitionAdvice
 
 
@@ -58,7 +58,7 @@ class Steady(_Said, frozen=True, tag="steady"):
     executors: int
 
     def __str__(self) -> str:
-        return f"{self.executors} executors are what is needed"
+        return f"{many(self.executors, 'executor')} {'is' if self.executors == 1 else 'are'} what is needed"
 
 
 class Bounded(_Said, frozen=True, tag="bounded"):
@@ -101,7 +101,7 @@ class Planned(_Said, frozen=True, tag="planned"):
 
     def __str__(self) -> str:
         expects = "" if self.expected is None else f"; batches should then take {number(round(self.expected, 2))} s"
-        return f"plan {self.plan}: {self.now} -> {self.executors} executors{expects}"
+        return f"plan {self.plan}: {self.now} -> {many(self.executors, 'executor')}{expects}"
 
 
 class Proposed(_Said, frozen=True, tag="proposed"):
@@ -113,7 +113,7 @@ class Proposed(_Said, frozen=True, tag="proposed"):
 
     def __str__(self) -> str:
         expects = "" if self.expected is None else f"; batches should then take {number(round(self.expected, 2))} s"
-        return f"advice: {self.now} -> {self.executors} executors{expects}"
+        return f"advice: {self.now} -> {many(self.executors, 'executor')}{expects}"
 
 
 class Arrived(_Said, frozen=True, tag="arrived"):
@@ -183,7 +183,7 @@ class Undone(_Said, frozen=True, tag="undone"):
     def __str__(self) -> str:
         return (
             f"plan {self.plan} made things worse ({self.before:.2f} -> {self.after:.2f} s a batch); "
-            f"back to {self.executors} executors"
+            f"back to {many(self.executors, 'executor')}"
         )
 
 
@@ -232,7 +232,8 @@ class Resumed(_Said, frozen=True, tag="resumed"):
     executors: int
 
     def __str__(self) -> str:
-        return f"plan {self.plan} was under way when the controller before ended; wanted: {self.executors} executors"
+        wanted = many(self.executors, "executor")
+        return f"plan {self.plan} was under way when the controller before ended; wanted: {wanted}"
 
 
 class Failed(_Said, frozen=True, tag="failed"):

@@ -25,9 +25,7 @@ class KeepUp(msgspec.Struct, frozen=True, tag="keep-up", tag_field="objective"):
     def __post_init__(self) -> None:
         """Refuse what is no headroom."""
         if not (isinstance(self.headroom, int | float) and 0.0 <= self.headroom <= MOST_HEADROOM):
-            raise InputError(
-                f"headroom (--factor) is {self.headroom}; give a number from 0 to {MOST_HEADROOM:,}, such as 0.2"
-            )
+            raise InputError(f"headroom is {self.headroom}; give a number from 0 to {MOST_HEADROOM:,}, such as 0.2")
 
 
 class Freshness(msgspec.Struct, frozen=True, tag="freshness", tag_field="objective"):

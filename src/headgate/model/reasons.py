@@ -26,6 +26,15 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def many(count: int, of: str, of_several: str = "") -> str:
+    """So many of something, in words.
+
+    >>> many(1, "slot"), many(1200, "slot"), many(2, "batch", "batches")
+    ('1 slot', '1,200 slots', '2 batches')
+    """
+    return f"{count:,} {of if count == 1 else of_several or of + 's'}"
+
+
 def _plural(count: float) -> str:
     return "instance" if count == 1 else "instances"
 

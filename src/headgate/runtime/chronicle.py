@@ -31,7 +31,7 @@ from headgate.control.said import (
 )
 from headgate.control.settings import Settings
 from headgate.model.objective import CatchUp, Freshness, Objective
-from headgate.model.reasons import number
+from headgate.model.reasons import many, number
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Needed, Spoke, Told
 
 Kind: TypeAlias = Literal[
@@ -98,7 +98,7 @@ class _Writer:
             case Cluster():
                 return Line(entry.at, "executors", _there(entry), routine=True)
             case Needed():
-                return Line(entry.at, "need", f"the policy asks for {executors(entry.executors)}", routine=True)
+                return Line(entry.at, "need", f"the policy asks for {many(entry.executors, 'executor')}", routine=True)
             case Spoke():
                 return self._spoken(entry.at, entry.said)
             case Intent():
@@ -115,7 +115,7 @@ class _Writer:
                 self._under_way = action.plan
                 if self.lines and self.lines[-1].kind == "decision" and self.lines[-1].plan is None:
                     self.lines[-1] = replace(self.lines[-1], plan=action.plan)  # executors were lost: this is the plan
-                what = f"to be done: have {executors(action.executors)}"
+                what = f"to be done: have {many(action.executors, 'executor')}"
             case StopAsking():
                 what = "to be done: ask for no more executors than there are"
             case SpreadBins():
@@ -127,10 +127,10 @@ class _Writer:
     def _spoken(self, at: float, said: Said) -> Line:  # noqa: PLR0911 - one a kind
         match said:
             case Planned():
-                what = f"{said.now} -> {executors(said.executors)}"
+                what = f"{said.now} -> {many(said.executors, 'executor')}"
                 return Line(at, "decision", what, said.plan, predicted=said.expected)
             case Proposed():
-                what = f"advice: {said.now} -> {executors(said.executors)}"
+                what = f"advice: {said.now} -> {many(said.executors, 'executor')}"
                 return Line(at, "decision", what, predicted=said.expected)
             case Undone():
                 self._measured[said.plan] = said.after
@@ -163,7 +163,7 @@ def settings_in_words(settings: Settings) -> str:
     'keep up with 20 % to spare, 1 to 8 executors, advice only'
     """
     advice = ", advice only" if settings.mode == "advise" else ""
-    return f"{objective_in_words(settings.objective)}, {settings.least} to {executors(settings.most)}{advice}"
+    return f"{objective_in_words(settings.objective)}, {settings.least} to {many(settings.most, 'executor')}{advice}"
 
 
 def objective_in_words(objective: Objective) -> str:
@@ -179,20 +179,11 @@ def objective_in_words(objective: Objective) -> str:
     return "keep up" + (f" with {number(round(100 * objective.headroom, 4))} % to spare" if objective.headroom else "")
 
 
-def executors(count: int) -> str:
-    """So many of them.
-
-    >>> executors(1), executors(3)
-    ('1 executor', '3 executors')
-    """
-    return f"{count:,} executor" if count == 1 else f"{count:,} executors"
-
-
 def _there(entry: Cluster) -> str:
     if not entry.executors:
         return "no executor is there"
     names = ", ".join(executor.id for executor in entry.executors)
-    return f"{executors(len(entry.executors))} there: {names}"
+    return f"{many(len(entry.executors), 'executor')} there: {names}"
 
 
 def _without_plan(said: Said, plan: int) -> str:

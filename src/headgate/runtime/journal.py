@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 import msgspec
 
@@ -21,7 +21,7 @@ from headgate.control.said import Ignored
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
 from headgate.runtime.entries import Entry, Seen, Spoke, Told
-from headgate.runtime.journal_lock import hold
+from headgate.runtime.journal_lock import Hold
 
 _FORMAT = 1
 _BATCHES_KEPT = 20_000
@@ -50,7 +50,7 @@ class Journal:
         if not self.path.absolute().parent.is_dir():
             raise InputError(f"{self.path}: its folder does not exist; make it, or name another")
         self._lock = threading.Lock()
-        self._held: IO[bytes] | None = None
+        self._held: Hold | None = None
         self._written = 0
         self._encode = msgspec.json.Encoder().encode
         self._entry = msgspec.json.Decoder(Entry)
@@ -71,7 +71,7 @@ class Journal:
             self._database.close()
             raise InputError(f"{self.path} is not a journal of Headgate ({error}); name another file") from None
         if make and not read_only:
-            self._held = hold(self.path)
+            self._held = Hold(self.path)
 
     def _open(self, read_only: bool, make: bool) -> None:
         (version,) = self._database.execute("pragma user_version").fetchone()

@@ -8,7 +8,6 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 
 def lock_beside(journal: Path) -> Path:
@@ -20,14 +19,26 @@ def lock_beside(journal: Path) -> Path:
     return journal.with_name(journal.name + ".lock")
 
 
-def hold(journal: Path) -> IO[bytes] | None:
-    """Hold it until what is returned is closed; None where it cannot be made, which is no reason not to write."""
-    with suppress(OSError):
-        held = lock_beside(journal).open("ab")
+class Hold:
+    """Holds it from now on, until it is closed or nobody has this any more.
+
+    Where the lock cannot be made nothing is held, which is no reason not to write.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self._file: int | None = None
         with suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_SH)  # who looks whether it is held has it for a moment
-        return held
-    return None
+            self._file = os.open(lock_beside(journal), os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(self._file, fcntl.LOCK_SH)  # who looks whether it is held has it for a moment
+
+    def close(self) -> None:
+        """No longer."""
+        held, self._file = self._file, None
+        if held is not None:
+            os.close(held)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def is_held(journal: str | os.PathLike[str]) -> bool | None:

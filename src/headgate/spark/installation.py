@@ -7,6 +7,7 @@ import subprocess
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from headgate.model.errors import InputError
 
@@ -36,9 +37,22 @@ def spark_version() -> str:
     return found[1]
 
 
-@cache
-def java() -> Path:
+class Java(NamedTuple):
     """A Java that Spark 4 runs on."""
+
+    path: Path
+    version: str
+    """As it says itself: 17.0.12, 21."""
+
+
+def java() -> Path:
+    """Where a Java that Spark 4 runs on is."""
+    return java_found().path
+
+
+@cache
+def java_found() -> Java:
+    """The one that JAVA_HOME names, or the first on the path."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not found or not os.access(found, os.X_OK):
@@ -47,9 +61,9 @@ def java() -> Path:
             f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
         )
     printed = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', printed)
-    if version is None or int(version[1]) < OLDEST_JAVA:
+    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', printed)
+    if version is None or int(version[2]) < OLDEST_JAVA:
         raise InputError(
             f"Spark needs Java {OLDEST_JAVA} or newer, {found} is {printed.splitlines()[0]}; set JAVA_HOME"
         )
-    return Path(found)
+    return Java(Path(found), version[1])

@@ -16,6 +16,7 @@ from headgate.model.microbatch import Executor, MicroBatch
 from headgate.model.migration import LoadTime, Route, Step, Strategy, steps
 from headgate.model.objective import Freshness
 from headgate.model.placement import Bin, moves, placement
+from headgate.model.reasons import many
 
 _TRIES = 5
 """Steps after which a bin that does not move is given up."""
@@ -101,7 +102,8 @@ class Moving:
             query.place({one.bin.number: one.target for one in step.moves})
             shown = self._shown(query, step, plan.route.bins)
             if shown is None:
-                yield f"{len(todo)} bins of {query.name} are told to move; no batch has shown it"
+                told = f"{many(len(todo), 'bin')} of {query.name} {'is' if len(todo) == 1 else 'are'} told to move"
+                yield f"{told}; no batch has shown it"
                 return
             there, batch = shown
             moved += there
@@ -170,10 +172,11 @@ def _ended(
 ) -> str:
     stuck = [number for number, home in target.items() if now.get(number) != home and tried[number] >= _TRIES]
     if stuck:
-        return f"{len(stuck)} bins of {name} did not move: {', '.join(map(str, stuck))}"
+        return f"{many(len(stuck), 'bin')} of {name} did not move: {', '.join(map(str, stuck))}"
+    done = f"{many(moved, 'bin')} of {name} {'has' if moved == 1 else 'have'} moved"
     if left:
-        return f"{moved} bins of {name} have moved; the other {left} do not hold it back"
-    return f"{moved} bins of {name} have moved: all are where they should be"
+        return f"{done}; the other {left} {'does' if left == 1 else 'do'} not hold it back"
+    return f"{done}: all are where they should be"
 
 
 def _named(step: Step) -> str:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headgate.cli.inspection_sentences import many
 from headgate.cli.page.markup import Markup
 from headgate.cli.page.scales import Scale
 from headgate.cli.page.svg import dot, drawing, line, marks, path, rectangle, rungs, seconds, text
@@ -14,6 +13,7 @@ from headgate.model.capacity import Capacity, Pool, Setting
 from headgate.model.inspection import Inspection
 from headgate.model.keeping_up import Prospect, Wish, prospect
 from headgate.model.line import Figure
+from headgate.model.reasons import many
 
 WIDTH = 468.0
 _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 300.0, 56.0, 16.0, 34.0, 252.0

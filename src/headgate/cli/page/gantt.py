@@ -5,7 +5,6 @@ Skew is one bar that outlasts the others, a last wave is a few bars behind a ful
 
 from collections.abc import Mapping, Sequence
 
-from headgate.cli.inspection_sentences import many
 from headgate.cli.page.batch_chart import LEFT, RIGHT, WIDTH
 from headgate.cli.page.lanes import Lane, Timeline, lanes, timeline
 from headgate.cli.page.markup import Markup
@@ -15,6 +14,7 @@ from headgate.cli.page.scales import Scale
 from headgate.cli.page.svg import drawing, line, marks, rectangle, seconds, text
 from headgate.model.batch_times import most_at_once
 from headgate.model.microbatch import MicroBatch
+from headgate.model.reasons import many
 
 _MOST_ROWS, _MOST_TASKS = 64, 3000
 """Beyond either the rows are added up: how many tasks of each operator ran, from moment to moment."""

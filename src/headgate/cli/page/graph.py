@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from headgate.cli.inspection_sentences import many
 from headgate.cli.page.layers import COLUMN, Route, layout, without_others
 from headgate.cli.page.markup import Markup, element, figure
 from headgate.cli.page.scales import short
 from headgate.cli.page.svg import drawing, group, path, rectangle, text
 from headgate.cli.page.wrapping import wrapped
 from headgate.model.profile import OperatorProfile
+from headgate.model.reasons import many
 
 MOST = 24
 """Of more operators than this the busiest are drawn: more boxes than that show nothing."""
