@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence verify-kills verify-state verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence bench-curves bench-twin lab verify-kills verify-state verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -69,11 +69,20 @@ bench-generator: $(READY) ## events a second of the source `nexmark`, beside a s
 bench-load: $(READY) ## the rate that was asked for and the rate that came, of the producer and of the source (seven minutes)
 	$(BIN)/python benchmarks/load.py
 
+bench-curves: $(READY) ## rescales until settled on sub-linear operators: ds2, conttune and capacity, simulated (two minutes)
+	$(BIN)/python benchmarks/curves.py --held-out
+
 bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
 	$(BIN)/headgate bench nexmark
 
 bench-nexmark-convergence: $(READY) ## steps to the right size on six queries of NexMark, each as a job under `headgate run` (an hour)
 	$(BIN)/python benchmarks/nexmark_convergence.py
+
+bench-twin: $(READY) ## three real runs and their twins: batch times, slot-seconds and decisions (half an hour)
+	$(BIN)/python benchmarks/twin.py
+
+lab: $(READY) ## every policy against six loads with four jobs, simulated; the pictures are in lab-policies/report.html (a quarter of an hour)
+	$(BIN)/headgate lab examples/lab/policies.toml
 
 kafka: $(READY) ## a broker on this machine, on port 9092, until Ctrl-C
 	$(BIN)/python -m headgate.kafka

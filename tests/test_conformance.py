@@ -6,14 +6,41 @@ import msgspec
 import pytest
 
 from headgate import Decision
+from headgate.model.objective import KeepUp
+from headgate.model.signals import Signals
 from headgate.policies.ds2 import Ds2
+from headgate.policies.registry import POLICIES, policy
 from headgate.testing import check_policy, claims
+from headgate.testing.dataflows import jobs
 
 
 @pytest.mark.parametrize("claim", claims(rate_based=True), ids=str)
 @pytest.mark.parametrize("settings", [{}, {"plain_ceil": True}, {"shared_workers": True}, {"threshold": 1.5}], ids=str)
 def test_ds2_conforms(claim, settings):
     claim.check(lambda: Ds2(**settings))
+
+
+@pytest.mark.parametrize("claim", claims(rate_based=False), ids=str)
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_for_operators_conforms(claim, name):
+    claim.check(lambda: policy(name))
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if hasattr(policy(name), "needs")])
+def test_a_policy_looks_at_no_signal_that_it_does_not_declare(name):
+    """With all others taken away its answers are the same."""
+    made = policy(name)
+    for job in jobs():
+        memory, blind_memory = made.start(), made.start()
+        for minute in range(30):
+            seen = job.seen(load=1.0 + minute / 10)
+            kept = {"instances", "missing", *made.needs}
+            told = tuple(Signals(**{key: getattr(one, key) for key in kept}) for one in seen.signals)
+            blind = msgspec.structs.replace(seen, signals=told)
+            memory, decision = made.decide(memory, seen, KeepUp(), 60.0 * minute)
+            blind_memory, other = made.decide(blind_memory, blind, KeepUp(), 60.0 * minute)
+            assert other.parallelism == decision.parallelism
+            job = job.resized(decision.parallelism)  # noqa: PLW2901 - as carried out
 
 
 class Faulty:

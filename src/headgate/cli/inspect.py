@@ -151,6 +151,12 @@ class _Read(NamedTuple):
     """Batches that are not over, or not whole."""
 
 
+def read_log(log: str) -> Mapping[str, Sequence[MicroBatch]]:
+    """Query -> its last batches; what was odd goes to standard error."""
+    found = _read(log, alone=True)
+    return found.queries if found is not None else {}
+
+
 def _read(log: str, *, alone: bool) -> _Read | None:
     """Read one; what was odd goes to standard error. None for a bad log of several: the others are still told of."""
     of_query: dict[str, deque[MicroBatch]] = {}

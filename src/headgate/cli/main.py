@@ -23,6 +23,7 @@ _COMMANDS = {
     "run": "start a job and keep it right-sized",
     "demo": "a word count on a local cluster under a load that rises and falls",
     "doctor": "what this machine has and what Headgate can do with it",
+    "lab": "policies against each other, simulated, with a clairvoyant as the yardstick",
     "load": "a load profile, drawn",
     "produce": "write a workload to Kafka at the rate of a load",
     "bench": "how fast the queries of a workload (NexMark and others) run here",
@@ -30,6 +31,7 @@ _COMMANDS = {
     "replay": "what another policy or setting would have decided on what a journal recorded",
     "report": "the story of a journal as one HTML page with plots",
     "state": "the state a query keeps: look at it, move it, cut it into another number of bins",
+    "twin": "a simulated copy of a real job, from its event log",
     "tell": "a word for a running controller: pause, resume, approve, scale",
 }
 
@@ -44,6 +46,7 @@ examples:
   headgate decide --topology topology.csv --rates rates.log
   headgate decide --topology topology.csv --rates rates.log --explain
   headgate decide --topology topology.csv --rates rates.log --factor 0.2 --max 32 --format json
+  headgate lab examples/lab/policies.toml
   headgate load show 'step(2k -> 8k @ 60s)'
   headgate history job.journal
   headgate replay job.journal --policy ds2

@@ -21,13 +21,15 @@ def worth_remembering(batches: Sequence[MicroBatch]) -> tuple[MicroBatch, ...]:
     before, last = batches[:-LAST], batches[-LAST:]
     sizes = [batch.input_rows for batch in last]
     small, large = min(sizes) / _ANOTHER_SIZE, max(sizes) * _ANOTHER_SIZE
+    pool, slots = last[-1].executors, last[-1].slots
     kept, of_size, of_pool = [], 0, dict[int, int]()
     for batch in reversed(before):
         other_size = batch.input_rows < small or batch.input_rows > large
         if other_size and of_size < _OF_OTHER_SIZE:
             of_size += 1
             kept.append(batch)
-        elif batch.slots != last[-1].slots and of_pool.get(batch.slots, 0) < _OF_EACH_OTHER_POOL:
-            of_pool[batch.slots] = of_pool.get(batch.slots, 0) + 1
-            kept.append(batch)
+        elif batch.executors is not pool and (then := batch.slots) != slots:
+            of_pool[then] = of_pool.get(then, 0) + 1
+            if of_pool[then] <= _OF_EACH_OTHER_POOL:
+                kept.append(batch)
     return (*reversed(kept), *last)

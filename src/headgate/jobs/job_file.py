@@ -20,7 +20,6 @@ Paths are relative to the file. Whatever is wrong with it is said in one line th
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -28,9 +27,9 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.control.settings import Settings
+from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
-from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.policies.pool_registry import pool_policy
 
 
@@ -68,15 +67,6 @@ class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most: int = 4
     start: int | None = None
     """How many to begin with; the least, if not given. A journal that knows better is believed."""
-
-
-class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """One of these."""
-
-    keep_up: float | None = None
-    """Headroom: 0.2 is a fifth more than what comes in."""
-    freshness: str | None = None
-    catch_up: str | None = None
 
 
 class PolicyName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,27 +116,8 @@ class Job(msgspec.Struct, frozen=True):
 def read_job(path: str | os.PathLike[str]) -> Job:
     """Read and check a job file."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    try:
-        written = msgspec.convert(tomllib.loads(text), JobFile)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file}: is not TOML ({error})") from None
-    except msgspec.ValidationError as error:
-        raise InputError(f"{file}: {_where(str(error))}") from None
+    written = read_settings(file, JobFile)
     return _checked(file, written)
-
-
-def _where(message: str) -> str:
-    """What msgspec says, with the setting as it is written in the file."""
-    said, _, place = message.partition(" - at `$.")
-    setting = place.rstrip("`")
-    unknown = re.search(r"unknown field `(\w+)`", said)
-    if unknown is not None:
-        return f"{'[' + setting + '] ' if setting else ''}{unknown[1]} is no setting; take it out or correct it"
-    return f"{setting}: {said[:1].lower()}{said[1:]}" if setting else f"{said[:1].lower()}{said[1:]}"
 
 
 def _checked(file: Path, written: JobFile) -> Job:
@@ -223,26 +194,14 @@ def _settings(file: Path, written: JobFile) -> Settings:
         if name not in known:
             raise InputError(f"{file}: [control] {name} is no setting{did_you_mean(name, known)}")
     try:
-        given = msgspec.convert(written.control, Settings)
+        given = converted(file, written.control, Settings, "[control]")
         return msgspec.structs.replace(
             given,
-            objective=_objective(file, written.objective),
+            objective=wanted_objective(file, written.objective),
             least=written.executors.least,
             most=written.executors.most,
             mode=written.mode,
         )
-    except msgspec.ValidationError as error:
-        raise InputError(f"{file}: [control] {_where(str(error))}") from None
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-
-
-def _objective(file: Path, wanted: Wanted) -> Objective:
-    given: list[Objective] = [
-        *([KeepUp(wanted.keep_up)] if wanted.keep_up is not None else []),
-        *([Freshness(wanted.freshness)] if wanted.freshness is not None else []),
-        *([CatchUp(wanted.catch_up)] if wanted.catch_up is not None else []),
-    ]
-    if len(given) > 1:
-        raise InputError(f"{file}: [objective] has {len(given)} objectives; give one of keep-up, freshness, catch-up")
-    return given[0] if given else KeepUp(headroom=0.2)
+        said = str(error)
+        raise InputError(said if said.startswith(f"{file}: ") else f"{file}: {said}") from None

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from headgate.model.microbatch import MicroBatch, SourceRead
+from headgate.model.once import once_a_batch
 
 _LEAST_REST = 0.03
 """Share of the time between two batches that must be rest for the trigger to be a fixed interval."""
@@ -44,7 +45,7 @@ def arrivals(batches: Sequence[MicroBatch], before: Sequence[MicroBatch] = ()) -
     than their interval follow one another without rest, and nothing in them shows that there is one.
     """
     took = [batch.input_rows for batch in batches]
-    waiting = [_waiting(batch) for batch in batches]
+    waiting = [left_behind(batch) for batch in batches]
     gaps, taken, grown = [], 0, 0
     for place, gap, _ in _gaps(batches):
         gaps.append(gap)
@@ -74,7 +75,7 @@ def lately(batches: Sequence[MicroBatch]) -> Sequence[MicroBatch]:
     After a change of load these are few, and only they say what comes now; without one they are many, and noise in
     each of them counts for little.
     """
-    waiting = [_waiting(batch) for batch in batches[-_MOST_LATELY:]]
+    waiting = [left_behind(batch) for batch in batches[-_MOST_LATELY:]]
     last = batches[-_MOST_LATELY:]
     rates = {}
     for place, gap, _ in _gaps(last):
@@ -116,7 +117,7 @@ def _trigger(batches: Sequence[MicroBatch]) -> float | None:
 
 def _last_of(batches: Sequence[MicroBatch]) -> tuple[list[int], list[int | None]]:
     few = batches[-_LEAST_BATCHES:]
-    return [batch.input_rows for batch in few], [_waiting(batch) for batch in few]
+    return [batch.input_rows for batch in few], [left_behind(batch) for batch in few]
 
 
 def _limit(took: Sequence[int], waiting: Sequence[int | None]) -> int | None:
@@ -125,7 +126,8 @@ def _limit(took: Sequence[int], waiting: Sequence[int | None]) -> int | None:
     return took[0] if same and all(left is not None and left > 0 for left in waiting) else None
 
 
-def _waiting(batch: MicroBatch) -> int | None:
+@once_a_batch
+def left_behind(batch: MicroBatch) -> int | None:
     """Records that all sources had beyond what the batch took; None if one of them does not say."""
     left = [_left(source) for source in batch.sources]
     return sum(one for one in left if one is not None) if left and None not in left else None

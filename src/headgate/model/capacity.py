@@ -13,6 +13,7 @@ With no fixed cost, no driver time and even partitions this is the work divided 
 for slots that all operators share.
 """
 
+from functools import lru_cache
 from operator import mul
 from statistics import median
 from typing import Self
@@ -140,7 +141,8 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
     def predict(self, setting: Setting = AS_MEASURED) -> Prediction:
         """How long a batch takes in this setting."""
         pool = setting.pool or self.pool
-        runs = [self._run_again(replay, setting, pool) for replay in self.replays]
+        slower = self._slower(setting, pool)
+        runs = [self._run_again(replay, setting, pool, slower) for replay in self.replays]
         totals = [driver + makespan for driver, makespan, _ in runs]
         return Prediction(
             Figure(median(totals), _quantile(totals, 0.05), _quantile(totals, 0.95)),
@@ -152,7 +154,17 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             ),
         )
 
-    def _run_again(self, replay: Replay, setting: Setting, pool: Pool) -> tuple[float, float, tuple[float, ...]]:
+    def _slower(self, setting: Setting, pool: Pool) -> list[float]:
+        """For each operator, how many times as long its tasks would take because of others beside them."""
+        return [
+            operator.contention.slowdown(self._at_once(place, setting, pool))
+            / operator.contention.slowdown(self._at_once(place, AS_MEASURED, self.pool))
+            for place, operator in enumerate(self.operators)
+        ]
+
+    def _run_again(
+        self, replay: Replay, setting: Setting, pool: Pool, slower: list[float]
+    ) -> tuple[float, float, tuple[float, ...]]:
         """Driver time, makespan, and time of each stage."""
         factors = self._growth_of_records(replay, setting)
         stages = []
@@ -161,10 +173,8 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             if not seconds.size:  # it did not run in that batch
                 stages.append(Stage(seconds, operator.feeders))
                 continue
-            now = operator.contention.slowdown(self._at_once(place, AS_MEASURED, self.pool))
-            then = operator.contention.slowdown(self._at_once(place, setting, pool))
             homes = self._homes(place, replay, setting, pool, seconds.size)
-            held = np.maximum(seconds * (then / now) + self.dispatch, 0.0)
+            held = np.maximum(seconds * slower[place] + self.dispatch, 0.0)
             stages.append(Stage(held, operator.feeders, homes))
         began, over = times(stages, pool.slots)
         return replay.driver, max(over, default=0.0), tuple(np.subtract(over, began).tolist())
@@ -204,15 +214,17 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
         # Batches too alike to tell. More records take more time in proportion; fewer, or the same in more pieces, take
         # as long as now, unless the hopeful reading is asked for.
         least = 0.0 if setting.in_proportion else 1.0
+        if not recut:
+            return seconds * max(factor, least)
         middle, records = float(np.mean(seconds)), max(float(np.mean(taken)), 1.0)
         scaled: Floats = middle * np.maximum(asked / records, least)
-        return scaled if recut else seconds * max(factor, least)
+        return scaled
 
     def _homes(self, place: int, replay: Replay, setting: Setting, pool: Pool, tasks: int) -> tuple[int, ...]:
         if not self.operators[place].stateful:
             return ()
         if setting.spread_bins or tasks != len(replay.homes[place]):
-            return tuple(task % len(pool.slots) for task in range(tasks))
+            return _dealt_out(tasks, len(pool.slots))
         return tuple(home if home < len(pool.slots) else ANYWHERE for home in replay.homes[place])
 
     def _at_once(self, place: int, setting: Setting, pool: Pool) -> int:
@@ -224,6 +236,12 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
             held = {home for replay in self.replays for home in replay.homes[place]}
             slots = sum(pool.slots[home] for home in held if 0 <= home < len(pool.slots)) or slots
         return min(partitions, slots)
+
+
+@lru_cache(maxsize=256)
+def _dealt_out(tasks: int, executors: int) -> tuple[int, ...]:
+    """Tasks at one executor after the other, in turns."""
+    return tuple(task % executors for task in range(tasks))
 
 
 def _quantile(values: list[float], part: float) -> float:

@@ -27,6 +27,7 @@ from headgate.model.reasons import (
     RatesNotFinite,
     Reason,
 )
+from headgate.model.signals import Signals
 
 Silence: TypeAlias = Literal["infer", "zero"]
 """How to read an instance that says nothing: like its siblings, or as one that can do nothing."""
@@ -52,6 +53,8 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
     """How many roundings each sum may have gone through: what its last digits are worth."""
     at: float = 0.0
     reasons: tuple[Reason, ...] = ()
+    signals: tuple[Signals, ...] = ()
+    """What an engine tells beyond rates, one an operator; empty where it tells nothing."""
 
     @classmethod
     def of_rates(cls, dataflow: Dataflow, rates: Mapping[str, tuple[float, ...]], *, at: float = 0.0) -> Self:
@@ -85,6 +88,24 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
             roundings=read_only(np.ones(size, np.int64)),
             at=at,
         )
+
+    def seen(self, at: int) -> Signals:
+        """What is known of the operator at this position: what the engine tells, or what rates alone say.
+
+        >>> flow = Dataflow.of({"lines": 1, "split": 2}, [("lines", "split")])
+        >>> Estimate.of_rates(flow, {"lines": (0, 300), "split": (200, 2000, 150, 1500)}).seen(1).busy
+        0.75
+        """
+        if self.signals:
+            return self.signals[at]
+        instances = int(self.dataflow.instances[at])
+        if not self.known[at]:
+            return Signals(instances)
+        source = bool(self.dataflow.is_source[at])
+        true = float((self.true_output if source else self.true_processing)[at])
+        taken = float((self.observed_output if source else self.observed_processing)[at])
+        busy = min(1.0, taken / true) if true > 0 else None
+        return Signals(instances, came=true if source else None, taken=taken, busy=busy)
 
     def because(self, *reasons: Reason) -> Self:
         """The same estimate with more to say for itself."""

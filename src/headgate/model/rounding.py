@@ -6,6 +6,7 @@ result is within about k * 2^-53 of the exact one. An integer inside that margin
 Anything wider would swallow real differences; a plain `ceil` makes 3 x 0.1 / 0.3 two instances.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -39,6 +40,19 @@ def whole_instances(need: Floats, roundings: Callable[[], Ints]) -> tuple[Ints, 
             # Of needs so large that the margin spans integers, the nearest one is the best guess.
             forgiven &= excess <= np.minimum(2 * UNIT * roundings() * need, 0.5)
     return countable(np.where(forgiven, below, up)), forgiven
+
+
+def at_least_one(need: float) -> int:
+    """The least whole number from 1 up that covers a need, give or take rounding; one where the need is no number.
+
+    For policies whose answer is a rule of thumb: the margin is a billionth, not counted in roundings.
+
+    >>> at_least_one(3 * 0.1 / 0.3), at_least_one(2.01), at_least_one(-5.0), at_least_one(float("inf")) == 2**53
+    (1, 3, 1, True)
+    """
+    if not need > 1.0:
+        return 1
+    return math.ceil(need * (1 - 1e-9)) if need < MAX_INSTANCES else MAX_INSTANCES
 
 
 def original_instances(need: Floats) -> Ints:

@@ -9,6 +9,7 @@ schedule. Work divided by slots knows none of them.
 import heapq
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +102,17 @@ def _on(slots: int, seconds: list[float]) -> float:
     return max(free)
 
 
+@lru_cache(maxsize=64)
+def in_turns(slots: tuple[int, ...]) -> tuple[int, ...]:
+    """The executor of each slot, one slot of each executor in turn, as Spark makes its offers.
+
+    >>> in_turns((2, 1))
+    (0, 1, 0)
+    """
+    turns = sorted((place, executor) for executor, count in enumerate(slots) for place in range(count))
+    return tuple(executor for _, executor in turns)
+
+
 def _one_after_the_other(stages: Sequence[Stage], slots: Sequence[int]) -> bool:
     """Whether stages follow one another, each with all slots free when it begins."""
     chain = all(stage.feeders == ((place - 1,) if place else ()) for place, stage in enumerate(stages))
@@ -109,7 +121,12 @@ def _one_after_the_other(stages: Sequence[Stage], slots: Sequence[int]) -> bool:
 
 def _simple(stage: Stage, slots: Sequence[int]) -> bool:
     """All tasks anywhere, or each at a home that is there."""
-    return not stage.homes or all(0 <= home < len(slots) and slots[home] for home in stage.homes)
+    homes = stage.homes
+    if not homes:
+        return True
+    if not all(slots):
+        return all(0 <= home < len(slots) and slots[home] for home in homes)
+    return min(homes) >= 0 and max(homes) < len(slots)
 
 
 def _chain(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:
@@ -117,12 +134,17 @@ def _chain(stages: Sequence[Stage], slots: Sequence[int]) -> Schedule:
 
     Each stage starts with all slots free, so a task goes to the slot it may have that is free first, and that is all.
     """
-    # One slot of each executor in turn, as Spark makes its offers.
-    turns = sorted((place, executor) for executor, count in enumerate(slots) for place in range(count))
-    order = [executor for _, executor in turns]
+    order = in_turns(tuple(slots))
     now, began, over, started, ran_on = 0.0, [], [], [], []
     for stage in stages:
         began.append(now)
+        tasks = len(stage.seconds)
+        if not stage.homes and 0 < tasks <= len(order):  # a slot for each: nobody waits
+            started.append((now,) * tasks)
+            ran_on.append(order[:tasks])
+            now += float(stage.seconds.max())
+            over.append(now)
+            continue
         # A heap as it is: all are equal. Slots beyond the number of tasks stay empty.
         anywhere = [(now, place) for place in range(min(len(order), len(stage.seconds)))]
         at_home = {home: [(now, home)] * slots[home] for home in stage.homes}

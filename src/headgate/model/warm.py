@@ -62,4 +62,7 @@ def _cut_alike(one: MicroBatch, other: MicroBatch) -> bool:
 
 
 def _same_pool(one: MicroBatch, other: MicroBatch) -> bool:
-    return one.run == other.run and [e.id for e in one.executors] == [e.id for e in other.executors]
+    if one.run != other.run:
+        return False
+    # Most often the very same tuple: of a thousand executors no id need be looked at then.
+    return one.executors is other.executors or [e.id for e in one.executors] == [e.id for e in other.executors]

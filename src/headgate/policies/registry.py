@@ -12,6 +12,20 @@ from headgate.policies.protocol import Policy
 
 POLICIES: Final[Mapping[str, str]] = {
     "ds2": "headgate.policies.ds2:Ds2",
+    "capacity": "headgate.policies.operator_capacity:OperatorCapacity",
+    "conttune": "headgate.policies.conttune:ContTune",
+    "daedalus": "headgate.policies.daedalus:Daedalus",
+    "dhalion": "headgate.policies.dhalion:Dhalion",
+    "flink": "headgate.policies.flink:Flink",
+    "hpa": "headgate.policies.hpa:Hpa",
+    "latency-rule": "headgate.policies.latency_rule:LatencyRule",
+    "managed": "headgate.policies.managed:Managed",
+    "mpc": "headgate.policies.mpc:Mpc",
+    "pid": "headgate.policies.pid:Pid",
+    "queueing": "headgate.policies.queueing:Queueing",
+    "reactive": "headgate.policies.reactive:Reactive",
+    "threshold": "headgate.policies.threshold:Threshold",
+    "varga": "headgate.policies.varga:Varga",
 }
 """Name -> where it lives, so that only the one asked for is imported."""
 

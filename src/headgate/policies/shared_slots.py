@@ -12,9 +12,9 @@ import math
 import msgspec
 import numpy as np
 
+from headgate.model.arrivals import arrivals
 from headgate.model.objective import CatchUp, KeepUp, Objective
-from headgate.model.profile import profile
-from headgate.model.warm import warm
+from headgate.model.warm import on_the_last_pool, warm
 from headgate.policies.capacity import wanted
 from headgate.policies.pool import Evidence, PoolAnswer
 
@@ -34,10 +34,12 @@ class SharedSlots(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """Useful seconds for each record that came, times records per second."""
         del now
-        last = warm(evidence.batches)[-1]
+        counted = on_the_last_pool(warm(evidence.batches))
+        last = counted[-1]
         useful = float(last.tasks.useful_seconds.sum())
         known = objective if isinstance(objective, KeepUp | CatchUp) else KeepUp()
-        rate = wanted(known, profile(evidence.batches).arrivals).rate
+        before = [batch for batch in evidence.batches if batch.number < counted[0].number]
+        rate = wanted(known, arrivals(counted, before)).rate
         slots = rate * useful / last.input_rows if last.input_rows else 0.0
         # Within rounding of an integer it is that integer, as elsewhere.
         whole = math.ceil(float(np.nextafter(slots * (1 - 1e-9), -np.inf))) if slots > 0 else 1

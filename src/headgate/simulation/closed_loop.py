@@ -37,6 +37,34 @@ class History(NamedTuple):
         return [one for moment in self.moments for one in moment.said]
 
 
+class ControlledLoop:
+    """One batch a turn; the controller sees it, decides, and has its way."""
+
+    def __init__(self, spark: VirtualSpark, settings: Settings, policy: PoolPolicy) -> None:
+        self.spark, self.settings, self.policy = spark, settings, policy
+        self.state = State()
+        self.moves: list[tuple[float, int]] = []
+
+    def turn(self, seen: Callable[[MicroBatch], MicroBatch | None] = lambda batch: batch) -> Moment:
+        """Run a batch; `seen` is what the probe makes of it."""
+        spark = self.spark
+        batch = spark.run_batch()
+        said = self._take(ClusterSeen(spark.now, spark.executors()))
+        visible = seen(batch)
+        if visible is not None:
+            said += self._take(BatchSeen(spark.now, visible, spark.job.trigger))
+        said += self._take(Tick(spark.now))
+        return Moment(spark.now, len(spark.there), batch, said)
+
+    def _take(self, event: Event) -> tuple[Said, ...]:
+        self.state, actions, said = step(self.state, event, self.settings, self.policy)
+        for action in actions:
+            _carry_out(self.spark, action)
+            if isinstance(action, SetExecutors):
+                self.moves.append((self.spark.now, action.executors))
+        return said
+
+
 def closed_loop(
     spark: VirtualSpark,
     settings: Settings,
@@ -47,27 +75,11 @@ def closed_loop(
     seen: Callable[[MicroBatch], MicroBatch | None] = lambda batch: batch,
 ) -> History:
     """Run until this virtual time. `meddle` may change the cluster before each batch, `seen` what the probe sees."""
-    state, moments, moves = State(), [], []
-
-    def take(event: Event) -> tuple[Said, ...]:
-        nonlocal state
-        state, actions, said = step(state, event, settings, policy)
-        for action in actions:
-            _carry_out(spark, action)
-            if isinstance(action, SetExecutors):
-                moves.append((spark.now, action.executors))
-        return said
-
+    loop, moments = ControlledLoop(spark, settings, policy), []
     while spark.now < until:
         meddle(spark)
-        batch = spark.run_batch()
-        said = take(ClusterSeen(spark.now, spark.executors()))
-        visible = seen(batch)
-        if visible is not None:
-            said += take(BatchSeen(spark.now, visible, spark.job.trigger))
-        said += take(Tick(spark.now))
-        moments.append(Moment(spark.now, len(spark.there), batch, said))
-    return History(moments, moves, state)
+        moments.append(loop.turn(seen))
+    return History(moments, loop.moves, loop.state)
 
 
 def _carry_out(spark: VirtualSpark, action: Action) -> None:

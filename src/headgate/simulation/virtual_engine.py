@@ -59,7 +59,10 @@ class VirtualEngine:
             self.spark.spread_bins()
             self._tell(action.plan, f"state spread over {len(self.spark.there)} executors")
         else:
-            raise InputError("a virtual job cannot be started again")
+            if action.layout.needs_another_application:
+                raise InputError("virtual executors have one size; only parallelism can be changed by a restart")
+            self.spark.restart(action.layout.parallelism)
+            self._tell(action.plan, f"started again with {action.layout}")
 
     def happened(self) -> Sequence[Done | ActionFailed]:
         """What was done since the last call."""

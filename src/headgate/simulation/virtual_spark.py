@@ -2,47 +2,27 @@
 
 Batches are cut by a trigger or taken as soon as possible, their stages list-scheduled on the executors that are there;
 tasks take `fixed + per record * records`, times noise, times what contention does. Executors come after a while, or
-not at all; they can be lost. Every batch is the same `MicroBatch` a real one would be.
+not at all; they can be lost. Every batch is the same `MicroBatch` a real one would be, and names its host "virtual".
+
+What is not simulated: the network, memory, garbage collection, speculative and failed attempts, and data itself.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from headgate.model.columns import Floats, Ints, read_only
 from headgate.model.dataflow import Dataflow, Edge, Operator
+from headgate.model.errors import InputError, did_you_mean
 from headgate.model.microbatch import Executor, MicroBatch, SourceRead, Tasks
-from headgate.model.schedule import ANYWHERE, Stage, scheduled
+from headgate.model.placement import Bin, placement
+from headgate.model.schedule import ANYWHERE, Schedule, Stage, in_turns, scheduled
+from headgate.simulation.batch_arithmetic import BatchArithmetic
+from headgate.simulation.virtual_job import VirtualJob, VirtualOperator
 
-
-class VirtualOperator(msgspec.Struct, frozen=True):
-    """One stage. Seconds."""
-
-    name: str
-    partitions: int
-    fixed: float
-    per_record: float
-    feeders: tuple[int, ...] = ()
-    selectivity: float = 1.0
-    """Records out for each that came in."""
-    hot: float = 0.0
-    """Share of records that all go to the first partition, beyond its even share."""
-    stateful: bool = False
-
-
-class VirtualJob(msgspec.Struct, frozen=True):
-    """A query. Seconds."""
-
-    operators: tuple[VirtualOperator, ...]
-    driver: float = 0.3
-    trigger: float | None = None
-    limit: int | None = None
-    noise: float = 0.0
-    """Standard deviation of the logarithm of a task's time."""
-    slow: Callable[[int], float] | None = None
-    """Tasks at once -> how many times as long each takes; None: they do not get in each other's way."""
+__all__ = ["VirtualJob", "VirtualOperator", "VirtualSpark"]
 
 
 class VirtualSpark:
@@ -57,13 +37,15 @@ class VirtualSpark:
         slots: int = 1,
         most: int = 10_000,
         joining: float = 10.0,
+        losing: float | None = None,
         seed: int = 0,
     ) -> None:
-        self.job, self.arrived, self.slots, self.most, self.joining = job, arrived, slots, most, joining
+        self.arrived, self.slots, self.most, self.joining, self.losing = arrived, slots, most, joining, losing
         self.now, self.next_trigger = 0.0, 0.0
         self.taken = 0
         self.number = 0
         self.ids = 0
+        self.runs = 0
         self.there: list[Executor] = []
         self.coming: list[float] = []
         """When executors that were asked for will be there."""
@@ -71,7 +53,23 @@ class VirtualSpark:
         self.dice = np.random.default_rng(seed)
         self.homes: dict[str, list[str]] = {}
         """Stateful operator -> the executor of each bin."""
+        self.cold: set[str] = set()
+        """Executors that came after the beginning and have run nothing yet."""
+        self.moved: dict[str, set[int]] = {}
+        """Stateful operator -> bins that find their state elsewhere in the next batch."""
+        self.slot_seconds = 0.0
+        """Held until now; an executor is held from the moment it is asked for."""
+        self._held_until = self._looked_for_loss = 0.0
+        self._known: tuple[Executor, ...] = ()
+        self._use(job)
         self.set_executors(executors, at_once=True)
+
+    def _use(self, job: VirtualJob) -> None:
+        self.job, self.arithmetic = job, BatchArithmetic(job)
+        names = [one.name for one in job.operators]
+        edges = [Edge(names[up], one.name) for one in job.operators for up in one.feeders]
+        self._flow = Dataflow([Operator(one.name, one.partitions) for one in job.operators], edges)
+        self._stateful = frozenset(one.name for one in job.operators if one.stateful)
 
     # What an engine can be asked to do.
 
@@ -82,36 +80,78 @@ class VirtualSpark:
 
     def set_executors(self, count: int, *, at_once: bool = False) -> None:
         """Have so many; those that are too many leave at once, those that lack come after a while."""
+        self._bill()
         self.asked = count
         del self.there[count:]
         self.coming = self.coming[: max(0, count - len(self.there))]
         lacking = min(count, self.most) - len(self.there) - len(self.coming)
         self.coming.extend([self.now + (0.0 if at_once else self.joining)] * max(0, lacking))
         self._join()
+        if at_once:
+            self.cold.clear()
 
     def spread_bins(self) -> None:
-        """Put bins evenly on the executors that are there."""
+        """Put bins evenly on the executors that are there; with as few moves as that takes, where moving costs."""
         for operator in self.job.operators:
             if operator.stateful and self.there:
-                self.homes[operator.name] = [
-                    self.there[partition % len(self.there)].id for partition in range(operator.partitions)
-                ]
+                self.homes[operator.name] = self._spread(operator)
+
+    def _spread(self, operator: VirtualOperator) -> list[str]:
+        if not self.job.bin_load:
+            return [self.there[number % len(self.there)].id for number in range(operator.partitions)]
+        now = dict(enumerate(self.homes.get(operator.name, ())))
+        target = placement([Bin(number) for number in range(operator.partitions)], now, self.there)
+        self.moved.setdefault(operator.name, set()).update(one for one in now if now[one] != target[one])
+        return [target[number] for number in range(operator.partitions)]
 
     def lose_executor(self) -> None:
         """One is gone; nobody replaces it by itself."""
+        self._bill()
         if self.there:
             del self.there[0]
+
+    def restart(self, partitions: Mapping[str, int]) -> None:
+        """Stop, cut operators into other numbers of partitions, and start again: a pause and another run.
+
+        Shares of partitions that were known one by one are not known of others: those are even.
+        """
+        names = [one.name for one in self.job.operators]
+        for name, count in partitions.items():
+            if name not in names:
+                raise InputError(f'there is no operator "{name}"{did_you_mean(name, names)}')
+            if count < 1:
+                raise InputError(f"{name}={count}: give at least 1 partition")
+        cut = tuple(
+            replace(one, partitions=partitions[one.name], shares=())
+            if partitions.get(one.name, one.partitions) != one.partitions
+            else one
+            for one in self.job.operators
+        )
+        self._use(replace(self.job, operators=cut))
+        self.now += self.job.restart
+        self.runs += 1
+        self.number = 0
+        self.homes, self.moved = {}, {}
 
     def executors(self) -> tuple[Executor, ...]:
         """Those that are there now."""
         self._join()
-        return tuple(self.there)
+        if len(self._known) != len(self.there) or any(map(_another, self._known, self.there)):
+            self._known = tuple(self.there)
+        return self._known
 
     def _join(self) -> None:
         while self.coming and self.coming[0] <= self.now:
             self.coming.pop(0)
             self.there.append(Executor(str(self.ids), "virtual", self.slots))
+            self.cold.add(str(self.ids))
             self.ids += 1
+
+    def _bill(self) -> None:
+        """Slots are held for the time that went by."""
+        held = len(self.there) + len(self.coming)
+        self.slot_seconds += (self.now - self._held_until) * held * self.slots
+        self._held_until = self.now
 
     # Time.
 
@@ -119,29 +159,37 @@ class VirtualSpark:
         """Wait for the trigger and for records, run one batch, and be at its end."""
         self._wait()
         began = self.now
-        if self.job.trigger is not None:
-            self.next_trigger = (math.floor(began / self.job.trigger + 1e-9) + 1) * self.job.trigger
+        self._perhaps_lose(began)
+        job, arithmetic = self.job, self.arithmetic
+        if job.trigger is not None:
+            self.next_trigger = (math.floor(began / job.trigger + 1e-9) + 1) * job.trigger
         due = int(self.arrived(began))
-        end = due if self.job.limit is None else min(due, self.taken + self.job.limit)
+        end = due if job.limit is None else min(due, self.taken + job.limit)
         records, start, self.taken = end - self.taken, self.taken, end
         executors = self.executors()
-        sizes = self._records(records)
+        sizes = arithmetic.records(records)
+        seconds = self._by_chance(arithmetic.seconds(sizes, len(executors) * self.slots, began))
+        homes = [self._places(operator, executors) for operator in job.operators]
+        if self.cold or self.moved:
+            self._slower_at_first(seconds, homes, executors)
+        cuts = arithmetic.cuts
         stages = [
-            Stage(self._seconds(place, sizes[place], executors), operator.feeders, self._places(operator, executors))
-            for place, operator in enumerate(self.job.operators)
+            Stage(seconds[cuts[place] : cuts[place + 1]], operator.feeders, homes[place])
+            for place, operator in enumerate(job.operators)
         ]
         schedule = scheduled(stages, [executor.slots for executor in executors])
-        for place, operator in enumerate(self.job.operators):
+        for place, operator in enumerate(job.operators):
             if operator.stateful:
                 self.homes[operator.name] = [executors[home].id for home in schedule.executor[place]]
-        self.now = began + self.job.driver + schedule.makespan
-        tasks = _tasks(began, stages, schedule.started, schedule.executor, sizes, self.job.operators, executors)
+        self.now = began + arithmetic.driver() + schedule.makespan
+        self._bill()
         self.number += 1
+        took = round((self.now - began) * 1000)
         source = SourceRead("virtual", str(start), str(end), str(due), records, records / max(self.now - began, 1e-9))
         return MicroBatch(
-            "virtual", "run", "virtual", self.number - 1, round(began * 1000), round((self.now - began) * 1000),
-            {"addBatch": round((self.now - began) * 1000)}, records, self._flow(),
-            frozenset(one.name for one in self.job.operators if one.stateful), tasks, {}, 0, (source,), (), executors,
+            "virtual", f"run {self.runs}" if self.runs else "run", "virtual", self.number - 1, round(began * 1000),
+            took, {"addBatch": took}, records, self._flow, self._stateful,
+            self._tasks(began, seconds, sizes, schedule, executors), {}, 0, (source,), (), executors,
         )  # fmt: skip
 
     def _wait(self) -> None:
@@ -156,63 +204,74 @@ class VirtualSpark:
             self.now += trigger or 0.1
         raise RuntimeError("no record came, or no executor")
 
-    def _flow(self) -> Dataflow:
-        operators = self.job.operators
-        edges = [Edge(operators[up].name, one.name) for one in operators for up in one.feeders]
-        return Dataflow([Operator(one.name, one.partitions) for one in operators], edges)
+    def _perhaps_lose(self, now: float) -> None:
+        """One of several executors, at moments that know nothing of each other; the last one stays."""
+        if self.losing and len(self.there) > 1:
+            since, self._looked_for_loss = now - self._looked_for_loss, now
+            if self.dice.random() < -math.expm1(-since / self.losing):
+                self.lose_executor()
 
-    def _records(self, records: int) -> list[Ints]:
-        """Records of each task of each operator."""
-        put_out: list[float] = []
-        sizes = []
-        sources = sum(not one.feeders for one in self.job.operators)
-        for operator in self.job.operators:
-            came = sum(put_out[up] for up in operator.feeders) if operator.feeders else records / sources
-            even = np.full(operator.partitions, came * (1 - operator.hot) / operator.partitions)
-            even[0] += came * operator.hot
-            edges = np.floor(np.cumsum(even) + 1e-6).astype(np.int64)
-            sizes.append(np.diff(edges, prepend=0))
-            put_out.append(came * operator.selectivity)
-        return sizes
+    def _by_chance(self, seconds: Floats) -> Floats:
+        job = self.job
+        if job.noise:
+            seconds = seconds * self.dice.lognormal(0.0, job.noise, seconds.size)
+        if job.stragglers:
+            seconds = np.where(self.dice.random(seconds.size) < job.stragglers, job.straggling * seconds, seconds)
+        return seconds
 
-    def _seconds(self, place: int, sizes: Ints, executors: Sequence[Executor]) -> Floats:
-        operator = self.job.operators[place]
-        at_once = min(operator.partitions, sum(executor.slots for executor in executors))
-        slow = self.job.slow(at_once) if self.job.slow else 1.0
-        seconds: Floats = (operator.fixed + operator.per_record * sizes.astype(np.float64)) * slow
-        return seconds * self.dice.lognormal(0.0, self.job.noise, sizes.size) if self.job.noise else seconds
+    def _slower_at_first(
+        self, seconds: Floats, homes: Sequence[tuple[int, ...]], executors: Sequence[Executor]
+    ) -> None:
+        """What new executors and bins that moved add to their first tasks.
+
+        A stage that finds all slots free deals its first tasks out in turns, so whose they will be is known.
+        """
+        cuts, job = self.arithmetic.cuts, self.job
+        cold = {place for place, one in enumerate(executors) if one.id in self.cold} if job.cold else set()
+        turns = in_turns(tuple(one.slots for one in executors)) if cold else ()
+        for place, operator in enumerate(job.operators):
+            begin = cuts[place]
+            here = homes[place] or turns[: operator.partitions]
+            left = dict.fromkeys(cold, self.slots)
+            for task, home in enumerate(here):
+                if left.get(home):
+                    left[home] -= 1
+                    seconds[begin + task] += job.cold
+            for number in self.moved.get(operator.name, ()):
+                seconds[begin + number] += job.bin_load
+        self.cold.clear()
+        self.moved.clear()
 
     def _places(self, operator: VirtualOperator, executors: Sequence[Executor]) -> tuple[int, ...]:
         if not operator.stateful or operator.name not in self.homes:
             return ()
         place_of = {executor.id: place for place, executor in enumerate(executors)}
-        return tuple(place_of.get(id, ANYWHERE) for id in self.homes[operator.name])
+        found = tuple(place_of.get(id, ANYWHERE) for id in self.homes[operator.name])
+        if ANYWHERE in found and self.job.bin_load:
+            gone = {number for number, home in enumerate(found) if home == ANYWHERE}
+            self.moved.setdefault(operator.name, set()).update(gone)
+        return found
+
+    def _tasks(
+        self, began: float, seconds: Floats, sizes: Ints, schedule: Schedule, executors: Sequence[Executor]
+    ) -> Tasks:
+        """The columns a real batch would have."""
+        arithmetic = self.arithmetic
+        launched = np.array([start for one in schedule.started for start in one]) + began
+        ids = [executor.id for executor in executors]
+        zeros = read_only(np.zeros(sizes.size, np.int64))
+        running = _milliseconds(seconds)
+        return Tasks(
+            arithmetic.operator, arithmetic.partition,
+            tuple([ids[place] for one in schedule.executor for place in one]),
+            _milliseconds(launched), _milliseconds(launched + seconds), zeros, running, zeros, zeros, zeros,
+            zeros, read_only(sizes), read_only(arithmetic.put_out(sizes)), zeros,
+        )  # fmt: skip
 
 
-def _tasks(
-    began: float,
-    stages: Sequence[Stage],
-    started: Sequence[Sequence[float]],
-    ran_on: Sequence[Sequence[int]],
-    sizes: Sequence[Ints],
-    operators: Sequence[VirtualOperator],
-    executors: Sequence[Executor],
-) -> Tasks:
-    """The columns a real batch would have."""
-    lengths = [len(stage.seconds) for stage in stages]
-    launched = np.concatenate([np.array(one) for one in started]) + began
-    seconds = np.concatenate([stage.seconds for stage in stages])
-    records = np.concatenate(sizes)
-    out = np.concatenate([np.floor(n * one.selectivity) for n, one in zip(sizes, operators, strict=True)])
-    zeros = np.zeros(records.size, np.int64)
+def _milliseconds(values: Floats) -> Ints:
+    return read_only(np.rint(values * 1000).astype(np.int64))
 
-    def milliseconds(values: Floats) -> Ints:
-        return read_only(np.round(values * 1000).astype(np.int64))
 
-    return Tasks(
-        np.repeat(np.arange(len(stages), dtype=np.int32), lengths),
-        np.concatenate([np.arange(length) for length in lengths]),
-        tuple(executors[place].id for one in ran_on for place in one),
-        milliseconds(launched), milliseconds(launched + seconds), zeros, milliseconds(seconds), zeros, zeros, zeros,
-        zeros, records, out.astype(np.int64), zeros,
-    )  # fmt: skip
+def _another(one: Executor, other: Executor) -> bool:
+    return one is not other

@@ -7,7 +7,7 @@ speed: that it really is in proportion.
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -16,6 +16,7 @@ from headgate.model.decision import Decision
 from headgate.model.estimate import Estimate
 from headgate.model.objective import KeepUp
 from headgate.policies.protocol import Policy
+from headgate.testing.claims import Claim, check_all, claimed, same
 from headgate.testing.dataflows import Job, jobs
 
 Make = Callable[[], Policy]
@@ -24,20 +25,9 @@ _ROUNDS = 40
 _CLOSE = 1e-9
 
 
-class Claim(NamedTuple):
-    """One thing a policy must do; `check` raises AssertionError if it does not."""
-
-    name: str
-    check: Callable[[Make], None]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def claims(*, rate_based: bool) -> tuple[Claim, ...]:
+def claims(*, rate_based: bool) -> tuple[Claim[Policy], ...]:
     """All claims that apply: those for every policy and, if asked for, those for rate-based ones."""
-    checks = (*_FOR_ALL, *(_FOR_RATE_BASED if rate_based else ()))
-    return tuple(Claim(check.__name__.removeprefix("_").replace("_", " "), check) for check in checks)
+    return claimed((*_FOR_ALL, *(_FOR_RATE_BASED if rate_based else ())))
 
 
 def check_policy(make: Make, *, rate_based: bool) -> None:
@@ -46,14 +36,7 @@ def check_policy(make: Make, *, rate_based: bool) -> None:
     >>> from headgate.policies.ds2 import Ds2
     >>> check_policy(Ds2, rate_based=True)
     """
-    broken = []
-    for claim in claims(rate_based=rate_based):
-        try:
-            claim.check(make)
-        except Exception as error:  # whatever a policy of someone's raises, the claim does not hold
-            broken.append(f"{claim}: {error!r}" if not isinstance(error, AssertionError) else f"{claim}: {error}")
-    if broken:
-        raise AssertionError("; ".join(broken))
+    check_all(claims(rate_based=rate_based), make)
 
 
 def _ask(policy: Policy, *estimates: Estimate) -> Decision:
@@ -66,11 +49,6 @@ def _ask(policy: Policy, *estimates: Estimate) -> Decision:
     return decision
 
 
-def _same(found: object, expected: object, about: str) -> None:
-    if found != expected:
-        raise AssertionError(f"{about}: {found} instead of {expected}")
-
-
 def _through_json(value: Any) -> Any:
     """As a controller that died and was started again would find it."""
     return msgspec.json.decode(msgspec.json.encode(value), type=type(value))
@@ -81,17 +59,17 @@ def _through_json(value: Any) -> Any:
 
 def _the_same_input_gives_the_same_answer(make: Make) -> None:
     for job in jobs():
-        _same(_ask(make(), job.seen()), _ask(make(), job.seen()), job.name)
+        same(_ask(make(), job.seen()), _ask(make(), job.seen()), job.name)
 
 
 def _every_operator_is_answered_once_and_sources_stay_as_they_are(make: Make) -> None:
     for job in jobs():
         decision = _ask(make(), job.seen())
-        _same(sorted(s.operator for s in decision.sizings), sorted(job.dataflow.ids), job.name)
+        same(sorted(s.operator for s in decision.sizings), sorted(job.dataflow.ids), job.name)
         for sizing in decision.sizings:
-            _same(sizing.source, sizing.operator in job.emits, f"{job.name}, {sizing.operator}: is a source")
+            same(sizing.source, sizing.operator in job.emits, f"{job.name}, {sizing.operator}: is a source")
             if sizing.source:
-                _same(sizing.instances, sizing.now, f"{job.name}, source {sizing.operator}")
+                same(sizing.instances, sizing.now, f"{job.name}, source {sizing.operator}")
 
 
 def _no_answer_is_below_one_or_beyond_counting(make: Make) -> None:
@@ -106,13 +84,13 @@ def _no_answer_is_below_one_or_beyond_counting(make: Make) -> None:
 def _the_order_of_the_input_does_not_matter(make: Make) -> None:
     for job in jobs():
         forwards, backwards = _ask(make(), job.seen()), _ask(make(), job.declared_backwards().seen())
-        _same(sorted(backwards.parallelism.items()), sorted(forwards.parallelism.items()), job.name)
+        same(sorted(backwards.parallelism.items()), sorted(forwards.parallelism.items()), job.name)
 
 
 def _decisions_survive_json(make: Make) -> None:
     for job in jobs():
         decision = _ask(make(), job.seen())
-        _same(Decision.from_json(decision.to_json()), decision, job.name)
+        same(Decision.from_json(decision.to_json()), decision, job.name)
 
 
 def _memory_survives_json(make: Make) -> None:
@@ -123,7 +101,7 @@ def _memory_survives_json(make: Make) -> None:
             memory, expected = kept.decide(memory, job.seen(load=load), KeepUp(), float(seconds))
             stored, found = revived.decide(_through_json(stored), job.seen(load=load), KeepUp(), float(seconds))
             revived = make()
-            _same(found, expected, f"{job.name}, call {seconds}")
+            same(found, expected, f"{job.name}, call {seconds}")
 
 
 def _steady_state_is_a_noop(make: Make) -> None:
@@ -136,7 +114,7 @@ def _steady_state_is_a_noop(make: Make) -> None:
             trail.append(trail[-1].resized(decision.parallelism))
         rest = [dict(zip(j.dataflow.ids, j.dataflow.instances.tolist(), strict=True)) for j in trail[-5:]]
         for later in rest[1:]:
-            _same(later, rest[0], f"{job.name} still changes after {_ROUNDS} rounds")
+            same(later, rest[0], f"{job.name} still changes after {_ROUNDS} rounds")
 
 
 def _what_is_not_known_is_not_made_smaller(make: Make) -> None:
@@ -207,7 +185,7 @@ def _one_step_is_enough(make: Make) -> None:
     """Where instances add up, the answer after carrying out the answer is the same answer."""
     for job in jobs():
         first = _ask(make(), job.seen()).parallelism
-        _same(_ask(make(), job.resized(first).seen()).parallelism, first, job.name)
+        same(_ask(make(), job.resized(first).seen()).parallelism, first, job.name)
 
 
 _FOR_ALL = (

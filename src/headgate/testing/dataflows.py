@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from headgate.model.dataflow import Dataflow
 from headgate.model.estimate import Estimate
+from headgate.model.signals import Signals
 
 
 class Job(NamedTuple):
@@ -22,24 +25,27 @@ class Job(NamedTuple):
         """What an engine would measure with `load` times the input on instances `speed` times as fast.
 
         True rates are those of the instances there are; observed rates are what gets through, which is all of
-        it where there is capacity and the capacity where there is not.
+        it where there is capacity and the capacity where there is not. What does not get through waits, a minute of it.
         """
         flow = self.dataflow
         rates: dict[str, tuple[float, ...]] = {}
+        signals: list[Signals] = []
         arriving = dict.fromkeys(flow.ids, 0.0)
         for at, operator in enumerate(flow.operators):
             id = operator.id
             if id in self.emits:
                 passed = self.emits[id] * load
                 rates[id] = (0.0, passed, 0.0, passed)
+                signals.append(Signals(operator.instances, came=passed, taken=passed, waiting=0.0, growth=0.0))
             else:
                 capacity = self.each[id] * speed * operator.instances
                 through = min(arriving[id], capacity)
                 passed = through * self.selectivity[id]
                 rates[id] = (capacity, capacity * self.selectivity[id], through, passed)
+                signals.append(_signals(operator.instances, arriving[id], through, capacity))
             for target, share in flow.outgoing[at]:
                 arriving[flow.ids[target]] += passed * share
-        return Estimate.of_rates(flow, rates)
+        return replace(Estimate.of_rates(flow, rates), signals=tuple(signals))
 
     def resized(self, instances: Mapping[str, int]) -> "Job":
         """The same job after a decision was carried out."""
@@ -49,6 +55,17 @@ class Job(NamedTuple):
         """The same job, its operators and edges told in the opposite order."""
         flow = self.dataflow
         return self._replace(dataflow=Dataflow(reversed(flow.operators), reversed(flow.edges)))
+
+
+def _signals(instances: int, came: float, taken: float, capacity: float) -> Signals:
+    """Of an operator whose instances share its work evenly."""
+    busy = min(1.0, taken / capacity) if capacity > 0 else 1.0
+    held = 1 - taken / came if came > 0 else 0.0
+    left = came - taken
+    latency = 60 * left / taken if taken > 0 else 0.0
+    return Signals(
+        instances, 0, came, taken, busy, busy, 1000 * held, 60 * left, left, latency, uneven=1.0, uneven_queues=1.0
+    )
 
 
 def jobs() -> tuple[Job, ...]:

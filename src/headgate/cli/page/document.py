@@ -16,9 +16,20 @@ _HEAD = Markup(
 )
 
 
+def picture(drawn: Markup) -> str:
+    """A drawing as a file of its own."""
+    style = element("style", _style(), Markup("svg { background: var(--paper); font-family: sans-serif; }"))
+    opening, _, rest = drawn.partition(">")
+    return f'{opening} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
+
+
+def _style() -> Markup:
+    return Markup(files("headgate.cli.page").joinpath("page.css").read_text(encoding="utf-8"))
+
+
 def document(title: str, command: str, *content: Markup) -> str:
     """One HTML file."""
-    style = Markup(files("headgate.cli.page").joinpath("page.css").read_text(encoding="utf-8"))
+    style = _style()
     head = element("head", _HEAD, element("title", f"{title}: {command}"), element("style", style))
     body = element("body", element("header", element("h1", command)), element("main", *content))
     return f'<!doctype html>\n<html lang="en">{head}{body}</html>'

@@ -1,0 +1,45 @@
+"""How a policy's answers are followed: by Headgate's controller, or at once.
+
+Policies that only size (`capacity`, `ds2`) leave it to the controller when to ask, when to believe and how to move: the
+same reducer that runs in production. Policies that bring their own timing (thresholds that must hold, cool downs) are
+asked after every batch and taken at their word, within the bounds. Moving state is the same for all: bins are spread
+over the executors that are there whenever those have changed.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from headgate.control.settings import Settings
+from headgate.model.microbatch import MicroBatch
+from headgate.policies.pool import Evidence, PoolPolicy
+from headgate.simulation.closed_loop import ControlledLoop
+from headgate.simulation.virtual_spark import VirtualSpark
+
+_LAST = 40
+"""Batches that a policy is shown: as many as the controller keeps."""
+
+
+def controlled(spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float) -> Iterator[MicroBatch]:
+    """Under Headgate's controller."""
+    loop = ControlledLoop(spark, settings, policy)
+    while spark.now < until:
+        yield loop.turn().batch
+
+
+def followed_at_once(spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float) -> Iterator[MicroBatch]:
+    """Asked after every batch, and taken at its word."""
+    memory, seen = policy.start(), deque[MicroBatch](maxlen=_LAST)
+    known = spark.executors()
+    while spark.now < until:
+        batch = spark.run_batch()
+        seen.append(batch)
+        there = spark.executors()
+        evidence = Evidence(tuple(seen), there, spark.slots, spark.job.trigger)
+        memory, answer = policy.size(memory, evidence, settings.objective, spark.now)
+        target = min(max(answer.executors, settings.least), settings.most)
+        if target != spark.asked or len(there) + len(spark.coming) < target:
+            spark.set_executors(target)
+        if spark.executors() is not known:
+            known = spark.executors()
+            spark.spread_bins()
+        yield batch

@@ -1,0 +1,120 @@
+"""Outcomes summed up: a row for each policy under each load, the Pareto front, and whether the targets are met.
+
+Regret is what a policy cost beyond the oracle with the same job, load and seed, as a part of the oracle's cost. It is
+below 0 where a policy is cheaper and late.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import mean
+from typing import NamedTuple
+
+from headgate.lab.cell import Outcome
+from headgate.lab.scenario import ORACLE
+
+OURS = "capacity"
+MOST_LATE = 0.01
+MOST_REGRET = {True: 0.10, False: 0.20}
+"""On jobs that fit the capacity model, and on others."""
+
+
+class Row(NamedTuple):
+    """A policy under a load: means over jobs and seeds."""
+
+    load: str
+    policy: str
+    slot_hours: float
+    regret: float
+    late_time: float
+    late_records: float
+    worst_age: float
+    rescales: float
+    steps_to_settle: float | None
+    over: float
+    under: float
+    cells: int
+    failed: int
+
+
+class Verdict(NamedTuple):
+    """A target, whether it is met, and what was found."""
+
+    met: bool
+    target: str
+    found: str
+
+
+def summed_up(outcomes: Sequence[Outcome]) -> list[Row]:
+    """By load, and within a load by regret."""
+    oracle = _oracle(outcomes)
+    rows = []
+    for load in dict.fromkeys(one.load for one in outcomes):
+        of_load = [
+            _row(load, policy, [one for one in outcomes if (one.load, one.policy) == (load, policy)], oracle)
+            for policy in dict.fromkeys(one.policy for one in outcomes)
+        ]
+        rows += sorted(of_load, key=lambda row: row.regret)
+    return rows
+
+
+def _row(load: str, policy: str, of_it: Sequence[Outcome], oracle: dict[tuple[str, str, int], float]) -> Row:
+    good = [one for one in of_it if not one.failed] or list(of_it)
+    steps = [one.steps_to_settle for one in good if one.steps_to_settle is not None]
+
+    def average(figure: Callable[[Outcome], float]) -> float:
+        return mean(map(figure, good))
+
+    return Row(
+        load, policy, average(lambda one: one.slot_hours), average(lambda one: regret(one, oracle)),
+        average(lambda one: one.late_time), average(lambda one: one.late_records),
+        max(one.worst_age for one in good), average(lambda one: one.rescales), mean(steps) if steps else None,
+        average(lambda one: one.over), average(lambda one: one.under), len(of_it),
+        sum(bool(one.failed) for one in of_it),
+    )  # fmt: skip
+
+
+def _oracle(outcomes: Iterable[Outcome]) -> dict[tuple[str, str, int], float]:
+    return {(one.job, one.load, one.seed): one.slot_hours for one in outcomes if one.policy == ORACLE}
+
+
+def regret(one: Outcome, oracle: dict[tuple[str, str, int], float]) -> float:
+    """Of one cell."""
+    return one.slot_hours / oracle[one.job, one.load, one.seed] - 1
+
+
+def front(rows: Sequence[Row]) -> list[Row]:
+    """Those of one load that no other beats in both cost and lateness, the cheapest first."""
+    best: list[Row] = []
+    for row in sorted(rows, key=lambda row: (row.regret, row.late_time)):
+        if not row.failed and (not best or row.late_time < best[-1].late_time):
+            best.append(row)
+    return best
+
+
+def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
+    """The targets, for `capacity` under the loads that are judged; none where it was not run, or nothing is judged."""
+    oracle = _oracle(outcomes)
+    judged = [one for one in outcomes if one.judged and not one.failed]
+    found: list[Verdict] = []
+    for load, job, fits in dict.fromkeys((one.load, one.job, one.fits) for one in judged):
+        here = [one for one in judged if (one.load, one.job) == (load, job)]
+        ours = [one for one in here if one.policy == OURS]
+        if ours:
+            found.extend(_judged(f"{load}, {job}", fits, ours, here, oracle))
+    return found
+
+
+def _judged(
+    where: str, fits: bool, ours: Sequence[Outcome], here: Sequence[Outcome], oracle: dict[tuple[str, str, int], float]
+) -> Iterator[Verdict]:
+    late, cost = mean(one.late_time for one in ours), mean(one.slot_hours for one in ours)
+    beyond = mean(regret(one, oracle) for one in ours)
+    yield Verdict(late <= MOST_LATE, f"{where}: late at most {MOST_LATE:.0%} of the time", f"{late:.2%}")
+    allowed = MOST_REGRET[fits]
+    yield Verdict(beyond <= allowed, f"{where}: within {allowed:.0%} of the oracle", f"{beyond:+.1%}")
+    better = []
+    for policy in dict.fromkeys(one.policy for one in here if one.policy not in (OURS, ORACLE)):
+        theirs = [one for one in here if one.policy == policy]
+        if mean(one.late_time for one in theirs) <= late and mean(one.slot_hours for one in theirs) < cost:
+            saves = 1 - mean(one.slot_hours for one in theirs) / cost
+            better.append(f"{policy} costs {saves:.1%} less")
+    yield Verdict(not better, f"{where}: nobody as punctual is cheaper", "; ".join(better) or "nobody")

@@ -1,0 +1,147 @@
+"""What a virtual job really takes, for those who may know: batch times by size, and the least size at every moment.
+
+Chance is averaged over a few throws of the dice, always the same ones. Times are tabulated over records, since a batch
+is very nearly a straight line in them, and looked up in between.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from headgate.lab.punctuality import Deadline
+from headgate.model.columns import Floats, Ints
+from headgate.model.schedule import Stage, times
+from headgate.simulation.batch_arithmetic import BatchArithmetic
+from headgate.simulation.virtual_job import VirtualJob
+from headgate.simulation.virtual_spark import VirtualSpark
+
+_POINTS = 48
+_THROWS = 5
+
+
+class TrueTimes:
+    """Batch times of a job on 1 to `most` executors of `each` slots."""
+
+    def __init__(self, job: VirtualJob, most: int, each: int, highest: float) -> None:
+        self.arithmetic, self.most, self.each = BatchArithmetic(job), most, each
+        self.records = np.linspace(0.0, max(highest, 1.0), _POINTS)
+        """Of a batch."""
+        dice = np.random.default_rng(0)
+        tasks = self.arithmetic.cuts[-1]
+        self._throws = [_chance(job, tasks, dice) for _ in range(_THROWS if job.noise or job.stragglers else 1)]
+        self.makespans = np.array(
+            [[self._makespan(records, size) for records in self.records.tolist()] for size in range(1, most + 1)]
+        )
+        """By size and records, before drift."""
+
+    def _makespan(self, records: float, executors: int) -> float:
+        arithmetic = self.arithmetic
+        sizes = arithmetic.records(records)
+        seconds = arithmetic.seconds(sizes, executors * self.each)
+        took = []
+        for throw in self._throws:
+            tasks = seconds * throw
+            stages = [
+                Stage(
+                    tasks[arithmetic.cuts[place] : arithmetic.cuts[place + 1]],
+                    operator.feeders,
+                    tuple(number % executors for number in range(operator.partitions)) if operator.stateful else (),
+                )
+                for place, operator in enumerate(arithmetic.job.operators)
+            ]
+            took.append(max(times(stages, (self.each,) * executors)[1]))
+        return float(np.mean(took))
+
+    def batches(self, records: Floats, at: Floats) -> Floats:
+        """Seconds, a row for each batch of so many records at such a time, a column for each size."""
+        found = np.stack([np.interp(records, self.records, row) for row in self.makespans], axis=1)
+        drift = np.array([self.arithmetic.drift(moment) for moment in at.tolist()])
+        seconds: Floats = self.arithmetic.driver() + found * drift[:, None]
+        return seconds
+
+    def carries(self, seconds: float) -> tuple[float, ...]:
+        """By size, the most records of a batch that takes no longer than this."""
+        within = self.arithmetic.driver() + self.makespans <= seconds
+        return tuple(float(self.records[row].max(initial=1.0)) for row in within)
+
+
+def _chance(job: VirtualJob, tasks: int, dice: np.random.Generator) -> Floats:
+    throw = dice.lognormal(0.0, job.noise, tasks) if job.noise else np.ones(tasks)
+    return np.where(dice.random(tasks) < job.stragglers, job.straggling, 1.0) * throw if job.stragglers else throw
+
+
+class Needs(NamedTuple):
+    """What a load asks of a job, step by step."""
+
+    step: float
+    """Seconds."""
+    batches: Floats
+    """Seconds a batch takes, by step and size."""
+    with_headroom: Floats
+    """The same with the headroom that is asked for on top."""
+    least: Ints
+    """The fewest executors that meet the objective; the most there may be where none does."""
+    pauses: Floats
+    """By executors before and after, how much a change adds to the first batch after it."""
+
+
+def needs(
+    job: VirtualJob, arrived: Callable[[float], float], lasting: float, deadline: Deadline, most: int, each: int
+) -> Needs:
+    """For every interval of the load."""
+    step = deadline.interval
+    edges = np.arange(0.0, lasting + step / 2, step)
+    due = np.array([arrived(edge) for edge in edges.tolist()])
+    records = np.diff(due)
+    if job.limit is not None:
+        records = np.minimum(records, float(job.limit))
+    more = records * (1 + deadline.headroom)
+    known = _true_times(job, most, each, _rounded_up(float(more.max(initial=1.0))))
+    # The records of an interval are processed in the batch that begins at its end.
+    with_headroom = known.batches(more, edges[1:])
+    enough = with_headroom <= deadline.batch
+    least = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, most)
+    carried = known.carries(deadline.batch / (1 + deadline.headroom))
+    return Needs(step, known.batches(records, edges[1:]), with_headroom, least, _pauses(job, most, each, carried))
+
+
+def _rounded_up(value: float) -> float:
+    """To a quarter of a power of two, so that loads of like size share a table."""
+    power = 2.0 ** np.floor(np.log2(max(value, 1.0)))
+    return float(np.ceil(4 * value / power) / 4 * power)
+
+
+@lru_cache(maxsize=8)
+def _true_times(job: VirtualJob, most: int, each: int, highest: float) -> TrueTimes:
+    return TrueTimes(job, most, each, highest)
+
+
+@lru_cache(maxsize=8)
+def _pauses(job: VirtualJob, most: int, each: int, carried: tuple[float, ...]) -> Floats:
+    """Tried on the virtual Spark itself, with what each size after the change carries, and nothing left to chance."""
+    added = np.zeros((most, most))
+    if not (job.cold or job.bin_load):
+        return added
+    sure = msgspec.structs.replace(job, noise=0.0, stragglers=0.0, drift=0.0, trigger=None, limit=None)
+    for before in range(1, most + 1):
+        for after in range(1, most + 1):
+            if after != before:
+                added[before - 1, after - 1] = _pause(sure, before, after, each, carried[after - 1])
+    return added
+
+
+def _pause(job: VirtualJob, before: int, after: int, each: int, records: float) -> float:
+    due = [1.0]
+    virtual = VirtualSpark(job, lambda at: due[0], executors=before, slots=each, joining=0.0)
+    virtual.spread_bins()
+    virtual.run_batch()
+    virtual.set_executors(after)
+    virtual.spread_bins()
+    took = []
+    for _ in range(2):
+        due[0] += max(records, 1.0)
+        took.append(virtual.run_batch().duration / 1000)
+    return max(0.0, took[0] - took[1])

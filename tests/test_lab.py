@@ -1,0 +1,203 @@
+"""The lab: scenarios are checked, cells are run once, results are the same bytes, and sums are right."""
+
+from xml.etree import ElementTree
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+
+from headgate.cli.main import main
+from headgate.lab.cell import Outcome, cells, run_cell
+from headgate.lab.job_table import JobTable, job_from_table, table_from_job, written
+from headgate.lab.results import read_results
+from headgate.lab.scenario import ORACLE, read_scenario
+from headgate.lab.summary import front, summed_up, verdicts
+from headgate.lab.sweep import Finished, on_cores, sweep
+from headgate.model.errors import InputError
+from headgate.policies.pool_registry import POOL_POLICIES
+from headgate.simulation.virtual_job import VirtualJob, VirtualOperator
+from lab_scenario import SCENARIO
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def test_a_scenario_has_a_cell_for_each_policy_job_load_and_seed_and_the_oracle_is_always_there(scenario):
+    found = cells(read_scenario(scenario))
+    assert {(cell.policy, cell.seed) for cell in found} == {
+        (policy, seed) for policy in ("threshold", "static", ORACLE) for seed in (1, 2)
+    }
+    assert len({cell.key for cell in found}) == len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ('"threshold"', '"treshold"', 'policy "treshold" is not one for executors (did you mean "threshold"?)'),
+        ("step(20", "stp(20", "load step: load, character 1: there is no load stp"),
+        ('from = ["split"]', 'from = ["splt"]', 'job words: operator count: "splt" in from does not stand before it'),
+        ("most = 6", "most = 0", "[executors] least 1, most 0: give 1 <= least <= most <= 2000"),
+        ("most = 6", "mots = 6", "[executors] mots is no setting; take it out or correct it"),
+        ("noise = 0.1", "noise = -1", "job words: noise is -1"),
+        ('trigger = "10s"', "", "job words: a job without a trigger always keeps up somehow"),
+        ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: give each number once"),
+        ("step(20 -> 60 @ 5m)", "trace(nowhere.csv)", "nowhere.csv: cannot be read"),
+        ("partitions = 12", 'partitions = "12"', "jobs[0].operators[0].partitions: expected `int`, got `str`"),
+        ('{name = "static", start = "peak"}', '{name = "static", start = 9}', "policy static: start is 9"),
+        ("[[jobs]]", "[[jobs]", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_one_line_with_the_file_and_what_is_wrong(scenario, capsys, written, instead, said):
+    scenario.write_text(SCENARIO.replace(written, instead, 1))
+    assert main(["lab", str(scenario)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"headgate: {scenario}: ")
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_load_whose_file_is_not_there_is_left_out_if_it_may_be(scenario):
+    gone = '[[loads]]\nname = "gone"\nload = "trace(nowhere.tsv)"\nlasting = "1h"\noptional = true\n\n[[jobs]]'
+    scenario.write_text(SCENARIO.replace("[[jobs]]", gone, 1))
+    read = read_scenario(scenario)
+    assert [load.name for load in read.loads] == ["step"]
+    assert "load gone is left out" in read.left_out[0]
+    assert "nowhere.tsv: cannot be read" in read.left_out[0]
+
+
+def test_the_same_scenario_gives_the_same_bytes_on_one_core_and_on_two(scenario, tmp_path, capsys):
+    for workers in ("1", "2"):
+        assert main(["lab", str(scenario), "-o", str(tmp_path / workers), "--workers", workers]) == 0
+    one, two = ((tmp_path / workers / "results.parquet").read_bytes() for workers in ("1", "2"))
+    assert one == two
+    settings = pq.read_schema(tmp_path / "1" / "results.parquet").metadata
+    assert msgspec.json.decode(settings[b"headgate.versions"]).keys() == {"headgate", "python", "numpy", "pyarrow"}
+    assert msgspec.json.decode(settings[b"headgate.settings"])["seeds"] == [1, 2]
+    said = capsys.readouterr().out
+    assert "simulated" in said
+    assert "threshold" in said
+    page = (tmp_path / "1" / "report.html").read_text()
+    assert "A simulation: 2 policies and an oracle, 1 jobs, 1 loads, 2 seeds, 6 runs" in page
+    assert page.count('aria-label="slots of ') == 3
+
+
+def test_every_picture_can_be_had_as_a_file(scenario, tmp_path):
+    assert main(["lab", str(scenario), "-o", str(tmp_path), "--workers", "1", "--pictures"]) == 0
+    drawn = {file.name: ElementTree.fromstring(file.read_text()) for file in (tmp_path / "pictures").iterdir()}
+    assert set(drawn) == {
+        "load-step.svg",
+        "cost-step.svg",
+        *(f"slots-step-words-{policy}.svg" for policy in ("threshold", "static", "oracle")),
+    }
+    assert all(one.tag == "{http://www.w3.org/2000/svg}svg" for one in drawn.values())
+
+
+def test_what_is_finished_is_not_run_again_and_a_line_that_was_cut_off_is(scenario, tmp_path):
+    asked = cells(read_scenario(scenario))
+    kept = tmp_path / "cells.jsonl"
+    ran = []
+
+    def run_all(missing):
+        for cell in missing:
+            ran.append(cell.key)
+            yield run_cell(cell)
+
+    first = sweep(asked, Finished(kept), run_all)
+    assert len(ran) == 6
+    assert sweep(asked, Finished(kept), run_all) == first
+    assert len(ran) == 6
+    kept.write_bytes(kept.read_bytes()[:-40])
+    assert sweep(asked, Finished(kept), run_all) == first
+    assert len(ran) == 7
+    assert len(Finished(kept).outcomes) == 6
+
+
+def test_another_setting_is_another_cell(scenario):
+    before = {cell.key for cell in cells(read_scenario(scenario))}
+    scenario.write_text(SCENARIO.replace("noise = 0.1", "noise = 0.11"))
+    assert not before & {cell.key for cell in cells(read_scenario(scenario))}
+
+
+def test_results_are_read_back_as_they_were(scenario, tmp_path):
+    assert main(["lab", str(scenario), "-o", str(tmp_path / "out"), "--workers", "1"]) == 0
+    kept = Finished(tmp_path / "out" / "cells.jsonl").outcomes
+    assert {one.key: one for one in read_results(tmp_path / "out" / "results.parquet")} == kept
+
+
+def test_the_oracle_is_never_late_and_whoever_is_cheaper_is(scenario):
+    found = list(on_cores(cells(read_scenario(scenario)), 1))
+    oracle = {one.seed: one.slot_hours for one in found if one.policy == ORACLE}
+    for one in found:
+        if one.policy == ORACLE:
+            assert one.late_time == 0
+        elif one.late_time == 0:
+            assert one.slot_hours >= oracle[one.seed]
+
+
+@pytest.mark.parametrize("policy", sorted(POOL_POLICIES))
+def test_every_policy_can_be_run(scenario, policy):
+    scenario.write_text(SCENARIO.replace('"threshold", {name = "static", start = "peak"}', f'"{policy}"'))
+    first = next(cell for cell in cells(read_scenario(scenario)) if cell.policy == policy)
+    outcome = run_cell(first)
+    assert outcome.failed == ""
+    assert outcome.slot_hours > 0
+    assert len(outcome.slots) == len(outcome.rates) == len(outcome.ages) == len(outcome.least)
+
+
+def outcome(policy, hours, late, seed=1, load="ads", judged=True, fits=True):
+    return Outcome(
+        f"{policy}{seed}", "job", fits, load, judged, policy, seed, hours, late, late, 10.0, 1, 1.0, 0.0, 0.0, 10,
+        [1.0], [1.0], [1.0], [1.0], 1.0,
+    )  # fmt: skip
+
+
+def test_regret_is_what_was_paid_beyond_the_oracle_with_the_same_seed():
+    rows = summed_up([outcome("oracle", 10.0, 0.0), outcome("oracle", 20.0, 0.0, seed=2),
+                      outcome("capacity", 11.0, 0.0), outcome("capacity", 26.0, 0.0, seed=2)])  # fmt: skip
+    assert {row.policy: row.regret for row in rows} == pytest.approx({"oracle": 0.0, "capacity": 0.2})
+
+
+def test_the_front_is_those_whom_nobody_beats_in_both():
+    rows = summed_up(
+        [outcome("oracle", 10.0, 0.0), outcome("a", 8.0, 0.1), outcome("b", 9.0, 0.2), outcome("c", 9.5, 0.01)]
+    )
+    assert [row.policy for row in front(rows)] == ["a", "c", "oracle"]
+
+
+def test_targets_are_judged_and_who_is_better_is_named():
+    found = [outcome("oracle", 10.0, 0.0), outcome("capacity", 10.5, 0.005), outcome("pid", 10.2, 0.004),
+             outcome("hpa", 9.0, 0.2)]  # fmt: skip
+    said = {one.target.split(": ")[1]: (one.met, one.found) for one in verdicts(found)}
+    assert said == {
+        "late at most 1% of the time": (True, "0.50%"),
+        "within 10% of the oracle": (True, "+5.0%"),
+        "nobody as punctual is cheaper": (False, "pid costs 2.9% less"),
+    }
+    worse = [outcome("oracle", 10.0, 0.0, fits=False), outcome("capacity", 12.5, 0.02, fits=False)]
+    assert [one.met for one in verdicts(worse)] == [False, False, True]
+    assert verdicts([outcome("oracle", 10.0, 0.0, judged=False), outcome("capacity", 10.0, 0.0, judged=False)]) == []
+
+
+def test_a_job_written_as_toml_and_read_again_is_the_same_job(tmp_path):
+    split = VirtualOperator("split", 2, 0.1, 0.001, selectivity=8.0, shares=(0.75, 0.25), distinct=40.0)
+    count = VirtualOperator("count", 4, 0.2, 0.002, (0,), stateful=True, contention=((1, 1.0), (4, 1.5)))
+    job = VirtualJob(
+        (split, count), trigger=5.0, limit=900, noise=0.1, cores=2, drift=0.2, cold=1.0, driver_per_task=0.01
+    )
+    (tmp_path / "job.toml").write_text(written(table_from_job('it\'s "mine"', job)))
+    from headgate.formats.settings_file import read_settings
+
+    table = read_settings(tmp_path / "job.toml", JobTable)
+    assert table.name == 'it\'s "mine"'
+    assert job_from_table(table) == job
+
+
+def test_two_operators_of_one_name_are_refused():
+    table = table_from_job("job", VirtualJob((VirtualOperator("map", 1, 0.1, 0.1),)))
+    twice = msgspec.structs.replace(table, operators=table.operators * 2)
+    with pytest.raises(InputError, match="operator map is there twice"):
+        job_from_table(twice)
