@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
@@ -19,6 +19,7 @@ from headgate.formats.checkpoint.lock import locked
 from headgate.formats.where import on_this_machine
 from headgate.jobs.applications import Applications, applications, room
 from headgate.jobs.build_function import load_build
+from headgate.jobs.ending import Ending, Word
 from headgate.jobs.job_file import Job
 from headgate.jobs.job_settings import STATE, JobSettings
 from headgate.jobs.memory import megabytes
@@ -32,15 +33,13 @@ from headgate.runtime.entries import Carried, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.recovery import recovered
 from headgate.spark.engine import SparkEngine
-from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted
+from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted, unfinished_batch
 from headgate.spark.moving import way_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-Word = Literal["drain", "stop"]
 
 _GLANCE = 0.25
 _USUAL_INTERVAL = 10.0
@@ -88,6 +87,8 @@ class Running:
         self._restarts: queue.SimpleQueue[Restart] = queue.SimpleQueue()
         self._word: Word | None = None
         self._said = threading.Event()
+        self._unfinished: int | None = None
+        """The batch that the last query has left begun."""
 
     @property
     def told(self) -> bool:
@@ -95,12 +96,12 @@ class Running:
         return self._said.is_set()
 
     def tell(self, word: Word) -> None:
-        """End it: after the batch under way, or at once."""
-        self._word = word
+        """End it: after the batch under way, or at once; that is not taken back."""
+        self._word = "stop" if self._word == "stop" else word
         self._said.set()
 
-    def run(self) -> str:
-        """Until it ends by itself or is told to; how it ended, in words."""
+    def run(self) -> Ending:
+        """Until it ends by itself or is told to; how it ended."""
         with self._journal, self._checkpoint_held(), applications(self.job) as cluster:
             before = recovered(self._journal)
             layout = before.layout if before is not None else Layout()
@@ -124,7 +125,7 @@ class Running:
                 if restart is None:
                     break
                 proven, unproven, layout = layout, restart.plan, layout.then(restart.layout)
-        return "stopped at once" if self._word == "stop" else "drained"
+        return Ending(self._word, started=self.query is not None, unfinished=self._unfinished)
 
     def _one_application(
         self, cluster: Applications, executors: int, layout: Layout, *, on_trial: bool
@@ -150,6 +151,8 @@ class Running:
             spark, must_act=job.settings.mode == "act", warm=job.settings.mode == "act", way=way_of(job.settings),
             restart=self._restarts.put,
         )  # fmt: skip
+        if self._said.is_set():  # while the cluster started
+            return None, layout
         self._finish_rewrite(spark, layout)
         try:
             self.query = self._start(spark, layout)
@@ -262,12 +265,13 @@ class Running:
     def _end(self, spark: "SparkSession", query: "StreamingQuery") -> None:
         """Drain: the batch under way is the last. A second word ends it at once."""
         if self._word != "stop" and query.isActive:
-            end_after_this_batch(spark, query)
+            end_after_this_batch(spark, query, at_once=lambda: self._word == "stop")
         # Not `isActive`: that is over as soon as the end was asked for, with the last batch still running.
         while not _terminated(query):
             if self._word == "stop":
                 query.stop()
-                return
+                break
+        self._unfinished = unfinished_batch(query)
 
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
         parallelism = {**self.job.parallelism, **layout.parallelism}
