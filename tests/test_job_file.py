@@ -134,8 +134,30 @@ def test_the_folder_of_a_journal_is_made_where_it_is_not_there(job, tmp_path):
     assert (tmp_path / "new" / "folder" / "journal.db").is_file()
 
 
+@pytest.mark.parametrize(
+    ("setting", "place", "said"),
+    [
+        ("checkpoint", "count.py", "job.toml: checkpoint .*/count.py is a file; name a folder"),
+        ("checkpoint", "count.py/deep/er", "job.toml: checkpoint .*/er is to be in .*/count.py, which is a file"),
+        ("checkpoint", "file:{folder}/count.py", "job.toml: checkpoint .*/count.py is a file"),
+        ("journal", "count.py/journal.db", "job.toml: journal .*/journal.db is to be in .*/count.py, which is a file"),
+        ("journal", "folder", "job.toml: journal .*/folder is a folder; name a file in it"),
+    ],
+)
+def test_a_place_of_the_wrong_kind_is_refused_by_its_setting_and_nothing_is_left_there(
+    job, tmp_path, setting, place, said
+):
+    (tmp_path / "count.py").write_text("def build(spark, settings): ...")
+    (tmp_path / "folder").mkdir()
+    other = {"checkpoint": "ok", "journal": "ok.db"} | {setting: place.format(folder=tmp_path)}
+    lines = "".join(f'{name} = "{value}"\n' for name, value in other.items())
+    with pytest.raises(InputError, match=said):
+        job('name = "count"\nbuild = "count.py:build"\n' + lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["count.py", "folder", "job.toml"]
+
+
 def test_a_journal_whose_folder_cannot_be_made_is_refused_by_its_name(job, tmp_path):
     (tmp_path / "count.py").write_text("def build(spark, settings): ...")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"file: cannot be made .*; name another place for the journal"):
-        Running(job(LEAST + 'journal = "file/journal.db"\n'))
+    name = "n" * 300  # longer than a name may be
+    with pytest.raises(InputError, match=r"nnn: cannot be made .*; name another place for the journal"):
+        Running(job(LEAST + f'journal = "{name}/journal.db"\n'))

@@ -28,6 +28,7 @@ import msgspec
 
 from headgate.control.settings import Settings
 from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
+from headgate.formats.where import on_this_machine
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.policies.pool_registry import pool_policy
@@ -149,13 +150,15 @@ def _checked(file: Path, written: JobFile) -> Job:
         if partitions < 1:
             raise InputError(f"{file}: [parallelism] {name} is {partitions}; give at least 1")
     here = file.absolute().parent
+    checkpoint, journal = _path(here, written.checkpoint), here / (written.journal or f"{file.stem}.journal")
+    _check_places(file, on_this_machine(checkpoint), journal)
     return Job(
         file,
         written.name,
         str(here / module) if module.endswith(".py") else module,
         function,
-        _path(here, written.checkpoint),
-        here / (written.journal or f"{file.stem}.journal"),
+        checkpoint,
+        journal,
         cluster,
         start,
         _settings(file, written),
@@ -178,6 +181,22 @@ def _check_conf(file: Path, conf: Mapping[str, object], *, acts: bool) -> None:
                 f"{file}: [cluster] conf: {setting} says how executors come and leave, which Headgate does; "
                 'take it out, or take advice only (mode = "advise")'
             )
+
+
+def _check_places(file: Path, checkpoint: str | None, journal: Path) -> None:
+    """Whether what is there already is of the right kind: the one is a folder, the other a file."""
+    for setting, place in (("checkpoint", checkpoint), ("journal", journal)):
+        if place is None:  # only Spark gets there
+            continue
+        folders = Path(place).parents if setting == "journal" else [Path(place), *Path(place).parents]
+        for folder in folders:
+            if os.path.exists(folder) and not os.path.isdir(folder):  # these never raise
+                within = "" if folder == Path(place) else f" is to be in {folder}, which"
+                raise InputError(
+                    f"{file}: {setting} {place}{within} is a file; name a folder that is one, or a new one"
+                )
+    if os.path.isdir(journal):
+        raise InputError(f"{file}: journal {journal} is a folder; name a file in it")
 
 
 def _path(here: Path, text: str) -> str:
