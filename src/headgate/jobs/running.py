@@ -71,8 +71,11 @@ class Running:
         job: Job,
         watch: Callable[[Entry | Seen], object] = lambda _: None,
         session_made: Callable[[], object] = lambda: None,
+        say: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.job = job
+        self._say = say
+        """What whoever waits wants to know, and a journal does not."""
         self._policy = pool_policy(job.policy)
         self._session_made = session_made
         """Called after each: PySpark sets signal handlers of its own when it makes one."""
@@ -102,7 +105,7 @@ class Running:
 
     def run(self) -> Ending:
         """Until it ends by itself or is told to; how it ended."""
-        with self._journal, self._checkpoint_held(), applications(self.job) as cluster:
+        with self._journal, self._checkpoint_held(), applications(self.job, self._say) as cluster:
             before = recovered(self._journal)
             layout = before.layout if before is not None else Layout()
             unproven = before.unproven if before is not None else None
@@ -125,6 +128,11 @@ class Running:
                 if restart is None:
                     break
                 proven, unproven, layout = layout, restart.plan, layout.then(restart.layout)
+        return self.ending
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended, once it has."""
         return Ending(self._word, started=self.query is not None, unfinished=self._unfinished)
 
     def _one_application(
@@ -138,6 +146,8 @@ class Running:
         finally:
             self._session_made()
         try:
+            if spark.sparkContext.uiWebUrl is not None:
+                self._say(f"Spark's own pages: {spark.sparkContext.uiWebUrl}")
             if self.job.module.endswith(".py"):
                 spark.sparkContext.addPyFile(self.job.module)  # executors import it by its name
             return self._run_in(spark, layout)
@@ -160,6 +170,7 @@ class Running:
             raise
         except Exception as problem:
             raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
+        self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
             journal=self._journal, closes_journal=False, watch=self._watch,

@@ -1,0 +1,54 @@
+"""`headgate run` as far as it goes without Spark: what it says at once, and how it is ended before anything runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+JOB = 'name = "mine"\nbuild = "job.py:build"\ncheckpoint = "checkpoint"\n'
+
+
+@pytest.fixture
+def starting(tmp_path):
+    """A job whose cluster takes for ever to start: its Spark and its Java are scripts."""
+    for program, does in (("bin/spark-class", "exec sleep 60"), ("bin/java", "echo 'version \"17\"' >&2")):
+        path = tmp_path / program
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{does}\n")
+        path.chmod(0o755)
+    (tmp_path / "job.py").write_text("def build(spark, settings): ...")
+    (tmp_path / "job.toml").write_text(JOB)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headgate", "run", str(tmp_path / "job.toml")],
+        env=os.environ | {"SPARK_HOME": str(tmp_path), "JAVA_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def next_line(process):
+    """Without its time, which is to be a number of seconds."""
+    at, _, said = process.stderr.readline().strip().partition(" s  ")
+    assert 0 <= float(at) < 60
+    return said
+
+
+def test_it_says_at_once_what_is_waited_for_and_how_to_end_it_sooner(starting, tmp_path):
+    journal = tmp_path / "job.journal"
+    assert next_line(starting) == f"journal, for `headgate tell` and `headgate history`: {journal}"
+    assert next_line(starting) == "starting a cluster on this machine, with 4 slots …"
+    time.sleep(0.3)
+    starting.send_signal(signal.SIGINT)
+    assert next_line(starting) == "no query has started yet: waiting for Spark; Ctrl-C again ends at once"
+    starting.send_signal(signal.SIGINT)
+    out, err = starting.communicate(timeout=60)
+    assert out == f"mine: stopped before the query started; journal: {journal}\n"
+    assert "Traceback" not in err
+    assert starting.returncode == 0
