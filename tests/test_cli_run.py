@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from headgate.cli.main import main
+
 JOB = 'name = "mine"\nbuild = "job.py:build"\ncheckpoint = "checkpoint"\n'
 
 
@@ -52,3 +54,10 @@ def test_it_says_at_once_what_is_waited_for_and_how_to_end_it_sooner(starting, t
     assert out == f"mine: stopped before the query started; journal: {journal}\n"
     assert "Traceback" not in err
     assert starting.returncode == 0
+
+
+def test_the_doctor_refuses_what_is_no_master_in_one_line(capsys):
+    assert main(["doctor", "--master", "foo"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith('headgate: --master "foo" is no master of Spark; give spark://host:7077, yarn, ')
+    assert said.count("\n") == 1

@@ -110,6 +110,17 @@ def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
             "spark.dynamicAllocation.enabled says how executors come and leave, which Headgate does; take it out, ",
         ),
         (LEAST + "[cluster]\nslots = 4\nconf = { 'spark.a' = ['b'] }", "got `array`"),
+        (
+            LEAST + "[cluster]\nmaster = 'foo'",
+            '[cluster] master "foo" is no master of Spark; give spark://host:7077, yarn, k8s://https://host:443, or',
+        ),
+        (LEAST + "[cluster]\nmaster = 'spark://host'", 'master "spark://host" is no master of Spark'),
+        (LEAST + "[cluster]\nmaster = 'sc://host:15002'", 'master "sc://host:15002" is no master of Spark'),
+        (
+            LEAST + "[cluster]\nmaster = 'local[*]'",
+            "[cluster] master local[*] has no executors to add or remove; give slots = N instead (a cluster on this "
+            "machine), or take advice only (--advise)",
+        ),
         (LEAST + "[policy]\nname = 'capasity'", 'did you mean "capacity"?'),
         (LEAST.replace("count.py:build", "count.py"), 'build is "count.py"'),
     ],
@@ -121,6 +132,20 @@ def test_what_is_wrong_is_one_line_that_names_the_file_and_the_setting(job, text
     assert "job.toml: " in line
     assert said in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "master", ["spark://a:7077", "spark://a:7077,b:7077", "yarn", "k8s://https://host:443", "local-cluster[2,1,1024]"]
+)
+def test_every_kind_of_cluster_can_be_named(job, master):
+    assert job(f"{LEAST}[cluster]\nmaster = '{master}'\n").cluster.master == master
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4, 2]"])
+def test_advice_can_be_had_without_executors(job, tmp_path, master):
+    assert job(f"{LEAST}mode = 'advise'\n[cluster]\nmaster = '{master}'\n").settings.mode == "advise"
+    (tmp_path / "acts.toml").write_text(f"{LEAST}[cluster]\nmaster = '{master}'\n")
+    assert read_job(tmp_path / "acts.toml", advise=True).settings.mode == "advise"
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path):

@@ -77,7 +77,7 @@ def build(spark, settings):
 @pytest.mark.parametrize(
     ("mode", "code", "why"),
     [
-        ("act", 2, "local[2] has no executors to add or remove"),
+        ("act", 2, "local[2] has no executors to add or remove; give slots = N instead"),
         ("advise", 1, "the query could not be started: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]"),
     ],
 )

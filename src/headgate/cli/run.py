@@ -38,16 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run it to its end."""
-    import msgspec
-
     from headgate.jobs.ending import Word
     from headgate.jobs.job_file import read_job
     from headgate.jobs.running import Running
     from headgate.model.errors import HeadgateError, InputError
 
-    job = read_job(given.job)
-    if given.advise:
-        job = msgspec.structs.replace(job, settings=msgspec.structs.replace(job.settings, mode="advise"))
+    job = read_job(given.job, advise=given.advise)
     view = LiveView(chatty=given.verbose)
     view.say(f"journal, for `headgate tell` and `headgate history`: {job.journal}")
     pressed: list[Word] = []

@@ -32,6 +32,7 @@ from headgate.formats.where import on_this_machine
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.policies.pool_registry import pool_policy
+from headgate.spark.master_url import has_no_executors, refuse_no_master
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,11 +115,11 @@ class Job(msgspec.Struct, frozen=True):
     options: dict[str, Any]
 
 
-def read_job(path: str | os.PathLike[str]) -> Job:
-    """Read and check a job file."""
+def read_job(path: str | os.PathLike[str], *, advise: bool = False) -> Job:
+    """Read and check a job file; with `advise` the job only takes advice, whatever the file says."""
     file = Path(path)
     written = read_settings(file, JobFile)
-    return _checked(file, written)
+    return _checked(file, msgspec.structs.replace(written, mode="advise") if advise else written)
 
 
 def _checked(file: Path, written: JobFile) -> Job:
@@ -130,6 +131,7 @@ def _checked(file: Path, written: JobFile) -> Job:
         raise InputError(
             f'{file}: [cluster] needs either master = "spark://…" or slots = N (a cluster on this machine)'
         )
+    _check_master(file, cluster.master, acts=written.mode == "act")
     _check_conf(file, cluster.conf, acts=written.mode == "act")
     if cluster.cores < 1:
         raise InputError(f"{file}: [cluster] cores is {cluster.cores}; give at least 1")
@@ -166,6 +168,21 @@ def _checked(file: Path, written: JobFile) -> Job:
         written.parallelism,
         written.options,
     )
+
+
+def _check_master(file: Path, master: str | None, *, acts: bool) -> None:
+    """Whether it is one at all, and has executors where they are to come and go."""
+    if master is None:
+        return
+    try:
+        refuse_no_master(master)
+    except InputError as problem:
+        raise InputError(f"{file}: [cluster] master {problem}, or slots = N for a cluster on this machine") from None
+    if acts and has_no_executors(master):
+        raise InputError(
+            f"{file}: [cluster] master {master} has no executors to add or remove; give slots = N instead (a cluster "
+            "on this machine), or take advice only (--advise)"
+        )
 
 
 def _check_conf(file: Path, conf: Mapping[str, object], *, acts: bool) -> None:
