@@ -18,7 +18,7 @@ from headgate.control.said import Failed
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.where import on_this_machine
 from headgate.jobs.applications import Applications, applications, room
-from headgate.jobs.build_function import load_build
+from headgate.jobs.build_function import built, load_build
 from headgate.jobs.ending import Ending, Word
 from headgate.jobs.job_file import Job
 from headgate.jobs.job_settings import STATE, JobSettings
@@ -39,7 +39,6 @@ from headgate.spark.moving import way_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _GLANCE = 0.25
 _USUAL_INTERVAL = 10.0
@@ -292,21 +291,9 @@ class Running:
         if STATE in parallelism:
             spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
-        writer = self._built(spark, settings)
+        writer = built(self.job, self._build, spark, settings)
         self._exchanges = settings.exchanges
         return writer.queryName(self.job.name).option("checkpointLocation", self.job.checkpoint).start()
-
-    def _built(self, spark: "SparkSession", settings: JobSettings) -> "DataStreamWriter":
-        try:
-            writer = self._build(spark, settings)
-        except HeadgateError:
-            raise
-        except Exception as problem:
-            said = f"{type(problem).__name__}: {in_brief(problem)}"
-            raise InputError(f"{self.job.file}: {self.job.function} failed: {said}") from problem
-        if not hasattr(writer, "start"):
-            raise InputError(f"{self.job.file}: {self.job.function} gave {type(writer).__name__}; give df.writeStream…")
-        return writer
 
     def _bins_chosen(self) -> int:
         """For a job that has no state yet and does not say into how many bins it is to be cut."""
