@@ -140,6 +140,10 @@ def _checked(file: Path, written: JobFile) -> Job:
         pool_policy(written.policy.name)
     except InputError as problem:
         raise InputError(f"{file}: {problem}") from None
+    if bounds.least > bounds.most:
+        raise InputError(
+            f"{file}: [executors] least is {bounds.least} and most is {bounds.most}; give most the higher one"
+        )
     if cluster.slots is not None and cluster.slots < bounds.most * cluster.cores:
         raise InputError(
             f"{file}: [cluster] has {cluster.slots} slots, but {bounds.most} executors of {cluster.cores} would need "
@@ -147,7 +151,7 @@ def _checked(file: Path, written: JobFile) -> Job:
         )
     start = bounds.least if bounds.start is None else bounds.start
     if not bounds.least <= start <= bounds.most:
-        raise InputError(f"{file}: [executors] start is {start}, which is not from least to most")
+        raise InputError(f"{file}: [executors] start is {start}; give from {bounds.least} to {bounds.most}")
     for name, partitions in written.parallelism.items():
         if partitions < 1:
             raise InputError(f"{file}: [parallelism] {name} is {partitions}; give at least 1")
