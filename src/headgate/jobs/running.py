@@ -33,6 +33,7 @@ from headgate.runtime.entries import Carried, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.recovery import recovered
 from headgate.spark.engine import SparkEngine
+from headgate.spark.internals.driver import mute
 from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted, unfinished_batch
 from headgate.spark.moving import way_of
 
@@ -141,7 +142,8 @@ class Running:
         try:
             spark = cluster.session(executors, layout, on_trial=on_trial)
         except Exception as problem:
-            raise NotStartedError(f"no application could be started: {in_brief(problem)}") from problem
+            where = self.job.cluster.master or "the cluster on this machine"
+            raise NotStartedError(f"no application could be started on {where}: {in_brief(problem)}") from problem
         finally:
             self._session_made()
         try:
@@ -279,6 +281,7 @@ class Running:
         # Not `isActive`: that is over as soon as the end was asked for, with the last batch still running.
         while not _terminated(query):
             if self._word == "stop":
+                mute(spark)
                 query.stop()
                 break
         self._unfinished = unfinished_batch(query)
