@@ -61,3 +61,13 @@ def test_the_doctor_refuses_what_is_no_master_in_one_line(capsys):
     said = capsys.readouterr().err
     assert said.startswith('headgate: --master "foo" is no master of Spark; give spark://host:7077, yarn, ')
     assert said.count("\n") == 1
+
+
+def test_what_is_wrong_with_a_job_is_the_only_line_and_leaves_nothing_behind(tmp_path, capsys):
+    (tmp_path / "job.py").write_text("def build(spark): ...")
+    (tmp_path / "job.toml").write_text(JOB)
+    assert main(["run", str(tmp_path / "job.toml")]) == 2
+    assert capsys.readouterr().err == (
+        f"headgate: {tmp_path}/job.toml: {tmp_path}/job.py has build(spark); give it two arguments: spark, settings\n"
+    )
+    assert not list(tmp_path.glob("*.journal*")) + list(tmp_path.glob("*.lock"))

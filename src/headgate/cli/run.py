@@ -45,7 +45,6 @@ def run(given: argparse.Namespace) -> int:
 
     job = read_job(given.job, advise=given.advise)
     view = LiveView(chatty=given.verbose)
-    view.say(f"journal, for `headgate tell` and `headgate history`: {job.journal}")
     pressed: list[Word] = []
 
     def interrupted(number: int, frame: FrameType | None) -> None:
@@ -70,6 +69,7 @@ def run(given: argparse.Namespace) -> int:
 
     running = Running(job, view, session_made=listen, say=view.say)
     listen()
+    view.say(f"journal, for `headgate tell` and `headgate history`: {job.journal}")
     try:
         ended = running.run()
     except KeyboardInterrupt:  # ours, or that of PySpark while it waits for executors
