@@ -80,9 +80,27 @@ def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
     ("text", "said"),
     [
         ("name = ", "is not TOML"),
-        ('name = "a"', "object missing required field `build`"),
-        (LEAST + "nmae = 3", "nmae is no setting"),
-        (LEAST + "[cluster]\nslot = 3", "[cluster] slot is no setting"),
+        ('name = "a"', "job.toml: build is missing"),
+        (LEAST.replace("name", "nmae"), 'nmae is no setting; take it out or correct it (did you mean "name"?)'),
+        (
+            LEAST + "[executor]\nmost = 3",
+            'executor is no setting; take it out or correct it (did you mean "executors"?)',
+        ),
+        (
+            LEAST + "[cluster]\nslot = 3",
+            '[cluster] slot is no setting; take it out or correct it (did you mean "slots"?)',
+        ),
+        (
+            LEAST + "[objective]\nkeepup = 3",
+            '[objective] keepup is no setting; take it out or correct it (did you mean "keep-up"',
+        ),
+        (LEAST + "mode = 'avise'", "job.toml: mode is 'avise'; give one of act, advise"),
+        (
+            LEAST + "[control]\nmoves = 'slow'",
+            "job.toml: [control] moves is 'slow'; give one of batched, fluid, hottest-first, sudden",
+        ),
+        (LEAST + "[parallelism]\nparse = 4\nstate = '3'", "parallelism.state: expected `int`, got `str`"),
+        (LEAST + "[executors]\nleast = 5\nmost = 3", "[executors] least is 5 and most is 3; give most the higher one"),
         (LEAST + "[executors]\nmost = 'many'", "executors.most: expected `int`, got `str`"),
         (LEAST + "[executors]\nleast = 0", "give at least 1"),
         (LEAST + "[executors]\nleast = 1\nmost = 4\nstart = 9", "start is 9"),
@@ -109,7 +127,18 @@ def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
             LEAST + "[cluster]\nslots = 4\nconf = { 'spark.dynamicAllocation.enabled' = true }",
             "spark.dynamicAllocation.enabled says how executors come and leave, which Headgate does; take it out, ",
         ),
-        (LEAST + "[cluster]\nslots = 4\nconf = { 'spark.a' = ['b'] }", "got `array`"),
+        (LEAST + "[cluster]\nslots = 4\nconf = { 'spark.a' = ['b'] }", "cluster.conf.spark.a: expected"),
+        (
+            LEAST + "[cluster]\nmaster = 'foo'",
+            '[cluster] master "foo" is no master of Spark; give spark://host:7077, yarn, k8s://https://host:443, or',
+        ),
+        (LEAST + "[cluster]\nmaster = 'spark://host'", 'master "spark://host" is no master of Spark'),
+        (LEAST + "[cluster]\nmaster = 'sc://host:15002'", 'master "sc://host:15002" is no master of Spark'),
+        (
+            LEAST + "[cluster]\nmaster = 'local[*]'",
+            "[cluster] master local[*] has no executors to add or remove; give slots = N instead (a cluster on this "
+            "machine), or take advice only (--advise)",
+        ),
         (LEAST + "[policy]\nname = 'capasity'", 'did you mean "capacity"?'),
         (LEAST.replace("count.py:build", "count.py"), 'build is "count.py"'),
     ],
@@ -118,9 +147,23 @@ def test_what_is_wrong_is_one_line_that_names_the_file_and_the_setting(job, text
     with pytest.raises(InputError) as refused:
         job(text)
     line = str(refused.value)
-    assert "job.toml: " in line
+    assert line.count("job.toml: ") == 1
     assert said in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "master", ["spark://a:7077", "spark://a:7077,b:7077", "yarn", "k8s://https://host:443", "local-cluster[2,1,1024]"]
+)
+def test_every_kind_of_cluster_can_be_named(job, master):
+    assert job(f"{LEAST}[cluster]\nmaster = '{master}'\n").cluster.master == master
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4, 2]"])
+def test_advice_can_be_had_without_executors(job, tmp_path, master):
+    assert job(f"{LEAST}mode = 'advise'\n[cluster]\nmaster = '{master}'\n").settings.mode == "advise"
+    (tmp_path / "acts.toml").write_text(f"{LEAST}[cluster]\nmaster = '{master}'\n")
+    assert read_job(tmp_path / "acts.toml", advise=True).settings.mode == "advise"
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path):
@@ -134,8 +177,30 @@ def test_the_folder_of_a_journal_is_made_where_it_is_not_there(job, tmp_path):
     assert (tmp_path / "new" / "folder" / "journal.db").is_file()
 
 
+@pytest.mark.parametrize(
+    ("setting", "place", "said"),
+    [
+        ("checkpoint", "count.py", "job.toml: checkpoint .*/count.py is a file; name a folder"),
+        ("checkpoint", "count.py/deep/er", "job.toml: checkpoint .*/er is to be in .*/count.py, which is a file"),
+        ("checkpoint", "file:{folder}/count.py", "job.toml: checkpoint .*/count.py is a file"),
+        ("journal", "count.py/journal.db", "job.toml: journal .*/journal.db is to be in .*/count.py, which is a file"),
+        ("journal", "folder", "job.toml: journal .*/folder is a folder; name a file in it"),
+    ],
+)
+def test_a_place_of_the_wrong_kind_is_refused_by_its_setting_and_nothing_is_left_there(
+    job, tmp_path, setting, place, said
+):
+    (tmp_path / "count.py").write_text("def build(spark, settings): ...")
+    (tmp_path / "folder").mkdir()
+    other = {"checkpoint": "ok", "journal": "ok.db"} | {setting: place.format(folder=tmp_path)}
+    lines = "".join(f'{name} = "{value}"\n' for name, value in other.items())
+    with pytest.raises(InputError, match=said):
+        job('name = "count"\nbuild = "count.py:build"\n' + lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["count.py", "folder", "job.toml"]
+
+
 def test_a_journal_whose_folder_cannot_be_made_is_refused_by_its_name(job, tmp_path):
     (tmp_path / "count.py").write_text("def build(spark, settings): ...")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"file: cannot be made .*; name another place for the journal"):
-        Running(job(LEAST + 'journal = "file/journal.db"\n'))
+    name = "n" * 300  # longer than a name may be
+    with pytest.raises(InputError, match=r"nnn: cannot be made .*; name another place for the journal"):
+        Running(job(LEAST + f'journal = "{name}/journal.db"\n'))

@@ -31,7 +31,7 @@ def story():
 
 
 def shown(stream, **given):
-    view = LiveView(stream, **given)
+    view = LiveView(stream, began=0.0, **given)
     for entry in story():
         view(entry)
     return view, stream.getvalue()
@@ -44,6 +44,27 @@ def test_where_nobody_looks_on_only_decisions_are_written():
         "   31.0 s  plan 1: asked the cluster for 4 executors in all",
         "   32.0 s  executor 7 registered",
     ]
+
+
+def test_times_count_from_the_start_of_the_command_whichever_controller_follows_which():
+    stream = io.StringIO()
+    view = LiveView(stream, began=100.0)
+    view(Carried(112.7, 0, "as restarts have left it"))
+    view(Began(113.0, "app", "capacity", SETTINGS))
+    view(Carried(113.5, 0, "executor 7 registered"))
+    view(Began(150.0, "another app", "capacity", SETTINGS))
+    view(Carried(151.0, 0, "executor 8 registered"))
+    assert stream.getvalue().splitlines() == [
+        "   12.7 s  as restarts have left it",
+        "   13.5 s  executor 7 registered",
+        "   51.0 s  executor 8 registered",
+    ]
+
+
+def test_what_no_journal_has_can_be_said_beside_it():
+    stream = io.StringIO()
+    LiveView(stream).say("starting a cluster")
+    assert stream.getvalue() == "    0.0 s  starting a cluster\n"
 
 
 def test_whoever_wants_to_know_is_told_why_nothing_is_done():

@@ -10,7 +10,7 @@ import pytest
 from batches import Op, batch
 from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed, Command
-from headgate.control.said import AsPredicted, Failed, Held, Lost, NotHelping, Planned, Resumed, Short
+from headgate.control.said import Arrived, AsPredicted, Failed, Held, Lost, NotHelping, Planned, Resumed, Short
 from headgate.control.settings import Period, Settings
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
@@ -212,6 +212,16 @@ def test_after_a_death_in_the_middle_of_a_plan_the_next_controller_goes_on_with_
     assert len(engine.executors()) == 4
     assert [entry.action for entry in entries(path) if isinstance(entry, Intent)][:2] == [SetExecutors(1, 4)] * 2
     assert not [one for one in all_said(path) if isinstance(one, Lost)]
+
+
+def test_what_was_asked_for_again_is_written_before_what_came_of_it(path):
+    killed_after_its_intent(path)
+    with Journal(path) as journal:  # a job begins with what was wanted last, so all are there at the first look
+        controller(virtual(executors=4), journal).turn()
+    found = entries(path)
+    order = [place(found, Resumed), place(found, Carried), place(found, Arrived)]
+    assert order == sorted(order)
+    assert found[place(found, Carried)].what == "asked the cluster for 4 executors in all"
 
 
 def test_a_plan_to_shrink_is_gone_on_with_as_well(path):

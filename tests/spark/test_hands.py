@@ -17,7 +17,7 @@ from headgate.model.objective import KeepUp
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
 from headgate.spark.internals.executors import active_executors
-from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds
+from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds, unfinished_batch
 from headgate.spark.warming import warm_executors
 from headgate.workloads.load import Constant
 from headgate.workloads.sentences import Text
@@ -140,6 +140,22 @@ def test_a_query_is_drained_at_the_end_of_a_batch(spark, counting, watched):
     watched.more_batches(3)
     rows = counting.drain()
     assert counting.counts == counting.truth(rows)
+
+
+def test_a_query_that_is_told_to_end_as_it_starts_first_finishes_the_batch_another_left_begun(spark, tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    before = Counting(spark, checkpoint)
+    while before.query.lastProgress is None:
+        time.sleep(0.1)
+    before.drain()
+    last = max(int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdigit())
+    for name in (str(last), f".{last}.crc"):  # as a kill between the two logs leaves it
+        (checkpoint / "commits" / name).unlink(missing_ok=True)
+    after = Counting(spark, checkpoint)
+    assert unfinished_batch(after.query) == last
+    after.drain()
+    assert unfinished_batch(after.query) is None
+    assert (checkpoint / "commits" / str(last)).is_file()
 
 
 def test_the_interval_of_a_query_is_known(spark, counting):

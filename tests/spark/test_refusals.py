@@ -10,6 +10,7 @@ SCRIPT = """
 import sys, tempfile, time
 import headgate
 from headgate.model.errors import InputError
+from headgate.spark.internals.driver import mute
 from pyspark.sql import SparkSession
 
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -31,6 +32,9 @@ with headgate.attach(spark, query, mode="advise", watch=seen.append):
     while len(seen) < 5 and time.monotonic() < deadline:
         time.sleep(0.1)
 print(f"advised after {len(seen) >= 5}")
+spark._jvm.java.lang.System.err.println("said before")
+mute(spark)
+spark._jvm.java.lang.System.err.println("said after")
 query.stop()
 spark.stop()
 """
@@ -51,6 +55,8 @@ def test_without_executors_of_its_own_or_under_dynamic_allocation_it_refuses_to_
     assert acting.startswith(why)
     assert 'mode="advise"' in acting
     assert advising == "advised after True"
+    assert "said before" in ran.stderr
+    assert "said after" not in ran.stderr  # as where a job is ended at once
 
 
 JOB = """
@@ -77,7 +83,7 @@ def build(spark, settings):
 @pytest.mark.parametrize(
     ("mode", "code", "why"),
     [
-        ("act", 2, "local[2] has no executors to add or remove"),
+        ("act", 2, "local[2] has no executors to add or remove; give slots = N instead"),
         ("advise", 1, "the query could not be started: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]"),
     ],
 )

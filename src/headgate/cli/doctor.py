@@ -4,10 +4,11 @@ import argparse
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 from headgate import __version__
 from headgate.cli.text_table import aligned_rows
-from headgate.model.errors import InputError
+from headgate.model.errors import InputError, in_brief
 
 DESCRIPTION = """\
 What there is on this machine (Python, Java, Spark) and which of the things Headgate does this Spark can do: it starts a
@@ -35,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Look and say."""
+    if given.master is not None:
+        from headgate.spark.master_url import refuse_no_master
+
+        try:
+            refuse_no_master(given.master)
+        except InputError as problem:
+            raise InputError(f"--master {problem}, or none for a cluster that is started here") from None
     rows = list(machine())
     missing = any(not fine for _, fine, _ in rows)
     if not missing:
@@ -70,18 +78,24 @@ def _spark(master: str | None) -> list[tuple[str, bool, str]]:
     from headgate.spark.local_cluster import LocalCluster
 
     found: list[tuple[str, bool, str]] = [("PySpark", True, pyspark.__version__)]
-    if master is not None:
+    if master is None:
+        print("trying a cluster on this machine; --master URL looks at another …", file=sys.stderr)
+        found.append(("cluster", True, "started on this machine to try it; --master URL looks at another"))
+    else:
         found.append(("cluster", True, f"{master}, as --master says"))
-        spark = (
-            SparkSession.builder.master(master).appName("headgate doctor").config("spark.cores.max", "1").getOrCreate()
-        )
+    with ExitStack() as opened:
+        try:
+            if master is not None:
+                builder = SparkSession.builder.master(master).appName("headgate doctor")
+                spark = builder.config("spark.cores.max", "1").getOrCreate()
+            else:
+                cluster = opened.enter_context(LocalCluster(workers=1, slots=1, memory="1g", late=True))
+                spark = cluster.session("headgate doctor", executors=1, memory="512m", most=1)
+        except InputError:
+            raise
+        except Exception as problem:
+            where = master or "the cluster on this machine"
+            raise InputError(f"{where}: no session could be made ({in_brief(problem)}); is it there?") from problem
+        opened.callback(spark.stop)
         found += capabilities(spark)
-        spark.stop()
-        return found
-    print("trying a cluster on this machine; --master URL looks at another …", file=sys.stderr)
-    found.append(("cluster", True, "started on this machine to try it; --master URL looks at another"))
-    with LocalCluster(workers=1, slots=1, memory="1g", late=True) as cluster:
-        spark = cluster.session("headgate doctor", executors=1, memory="512m", most=1)
-        found += capabilities(spark)
-        spark.stop()
     return found

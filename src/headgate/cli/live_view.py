@@ -13,7 +13,7 @@ from headgate.control.actions import SetExecutors
 from headgate.control.said import Arrived, Failed, Gathering, Held, Short, Steady
 from headgate.model.arrivals import arrivals, lately
 from headgate.model.microbatch import MicroBatch
-from headgate.runtime.entries import Began, Carried, Cluster, Ended, Entry, Intent, Seen, Spoke, Told
+from headgate.runtime.entries import Carried, Cluster, Ended, Entry, Intent, Seen, Spoke, Told
 
 _QUIET = (Gathering, Held, Steady)
 """Said at every turn; the status line shows what they come to."""
@@ -21,14 +21,17 @@ _KEPT = 12
 
 
 class LiveView:
-    """Takes in entries as a controller writes them; may be called from any thread."""
+    """Takes in entries as a controller writes them; may be called from any thread.
 
-    def __init__(self, stream: TextIO | None = None, *, chatty: bool = False) -> None:
+    Times count from when the command began (`began`; now, if not given), also where one controller follows another.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, chatty: bool = False, began: float | None = None) -> None:
         self._stream = stream or sys.stderr
         self._chatty = chatty
         self._terminal = self._stream.isatty()
         self._lock = threading.Lock()
-        self._began = time.time()
+        self._began = time.time() if began is None else began
         self._batches: dict[str, list[MicroBatch]] = {}
         self._triggers: dict[str, float | None] = {}
         self._there = 0
@@ -41,6 +44,13 @@ class LiveView:
         """One entry."""
         with self._lock:
             self._take(entry)
+            if self._terminal:
+                self._draw()
+
+    def say(self, text: str) -> None:
+        """A line of now, beside what the journal has."""
+        with self._lock:
+            self._line(time.time(), text)
             if self._terminal:
                 self._draw()
 
@@ -67,8 +77,6 @@ class LiveView:
                 self._line(entry.at, f"told: {entry.command}")
             case Ended():
                 self._line(entry.at, f"the controller ended: {entry.why}")
-            case Began():
-                self._began = entry.at
 
     def close(self) -> None:
         """Leave a clean line."""

@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+import threading
 from types import FrameType
 
 from headgate.cli.live_view import LiveView
@@ -23,7 +24,7 @@ examples:
   headgate run job.toml
   headgate run job.toml --advise        say what would be done, and do nothing
 
-exit codes: 0 drained or ended by itself, 1 the query failed, 2 something wrong with the input
+exit codes: 0 drained, stopped or ended by itself, 1 the query failed, 2 something wrong with the input
 """
 
 
@@ -37,29 +38,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run it to its end."""
-    import msgspec
-
+    from headgate.jobs.ending import Word
     from headgate.jobs.job_file import read_job
     from headgate.jobs.running import Running
     from headgate.model.errors import HeadgateError, InputError
 
-    job = read_job(given.job)
-    if given.advise:
-        job = msgspec.structs.replace(job, settings=msgspec.structs.replace(job.settings, mode="advise"))
+    job = read_job(given.job, advise=given.advise)
     view = LiveView(chatty=given.verbose)
+    pressed: list[Word] = []
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         del number, frame
-        running.tell("stop" if running.told else "drain")
+        pressed.append("stop" if pressed else "drain")
+        # On a thread of its own: what is interrupted here may hold the very locks that this needs.
+        threading.Thread(target=told, args=(pressed[-1], running.query is not None), daemon=True).start()
+        if pressed[-1] == "stop" and running.query is None:
+            raise KeyboardInterrupt  # there is nothing yet that would look at the word
+
+    def told(word: Word, runs: bool) -> None:
+        running.tell(word)
+        if word == "stop":
+            view.say("ends at once")
+            return
+        waits = "waiting for the batch under way to end" if runs else "no query has started yet: waiting for Spark"
+        view.say(f"{waits}; Ctrl-C again ends at once")
 
     def listen() -> None:
         signal.signal(signal.SIGINT, interrupted)
         signal.signal(signal.SIGTERM, interrupted)
 
-    running = Running(job, view, session_made=listen)
+    running = Running(job, view, session_made=listen, say=view.say)
     listen()
+    view.say(f"journal, for `headgate tell` and `headgate history`: {job.journal}")
     try:
         ended = running.run()
+    except KeyboardInterrupt:  # ours, or that of PySpark while it waits for executors
+        running.tell("stop")
+        ended = running.ending
     except InputError:
         raise
     except HeadgateError as error:

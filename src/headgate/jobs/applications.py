@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -80,11 +80,13 @@ def _begin_with(session: "SparkSession", executors: int) -> int:
 
 
 @contextmanager
-def applications(job: Job) -> Iterator[Applications]:
+def applications(job: Job, say: Callable[[str], object] = lambda _: None) -> Iterator[Applications]:
     """On a cluster of its own, if the job asks for one: it ends with this."""
     if job.cluster.slots is None:
+        say(f"asking {job.cluster.master} for a session …")
         yield Applications(job, None)
         return
+    say(f"starting a cluster on this machine, with {job.cluster.slots} slots …")
     with LocalCluster(workers=1, slots=job.cluster.slots, memory=f"{room(job)}m", late=True) as local:
         yield Applications(job, local)
 

@@ -28,9 +28,11 @@ import msgspec
 
 from headgate.control.settings import Settings
 from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
+from headgate.formats.where import on_this_machine
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.policies.pool_registry import pool_policy
+from headgate.spark.master_url import has_no_executors, refuse_no_master
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,11 +115,11 @@ class Job(msgspec.Struct, frozen=True):
     options: dict[str, Any]
 
 
-def read_job(path: str | os.PathLike[str]) -> Job:
-    """Read and check a job file."""
+def read_job(path: str | os.PathLike[str], *, advise: bool = False) -> Job:
+    """Read and check a job file; with `advise` the job only takes advice, whatever the file says."""
     file = Path(path)
     written = read_settings(file, JobFile)
-    return _checked(file, written)
+    return _checked(file, msgspec.structs.replace(written, mode="advise") if advise else written)
 
 
 def _checked(file: Path, written: JobFile) -> Job:
@@ -129,6 +131,7 @@ def _checked(file: Path, written: JobFile) -> Job:
         raise InputError(
             f'{file}: [cluster] needs either master = "spark://…" or slots = N (a cluster on this machine)'
         )
+    _check_master(file, cluster.master, acts=written.mode == "act")
     _check_conf(file, cluster.conf, acts=written.mode == "act")
     if cluster.cores < 1:
         raise InputError(f"{file}: [cluster] cores is {cluster.cores}; give at least 1")
@@ -137,6 +140,10 @@ def _checked(file: Path, written: JobFile) -> Job:
         pool_policy(written.policy.name)
     except InputError as problem:
         raise InputError(f"{file}: {problem}") from None
+    if bounds.least > bounds.most:
+        raise InputError(
+            f"{file}: [executors] least is {bounds.least} and most is {bounds.most}; give most the higher one"
+        )
     if cluster.slots is not None and cluster.slots < bounds.most * cluster.cores:
         raise InputError(
             f"{file}: [cluster] has {cluster.slots} slots, but {bounds.most} executors of {cluster.cores} would need "
@@ -144,18 +151,20 @@ def _checked(file: Path, written: JobFile) -> Job:
         )
     start = bounds.least if bounds.start is None else bounds.start
     if not bounds.least <= start <= bounds.most:
-        raise InputError(f"{file}: [executors] start is {start}, which is not from least to most")
+        raise InputError(f"{file}: [executors] start is {start}; give from {bounds.least} to {bounds.most}")
     for name, partitions in written.parallelism.items():
         if partitions < 1:
             raise InputError(f"{file}: [parallelism] {name} is {partitions}; give at least 1")
     here = file.absolute().parent
+    checkpoint, journal = _path(here, written.checkpoint), here / (written.journal or f"{file.stem}.journal")
+    _check_places(file, on_this_machine(checkpoint), journal)
     return Job(
         file,
         written.name,
         str(here / module) if module.endswith(".py") else module,
         function,
-        _path(here, written.checkpoint),
-        here / (written.journal or f"{file.stem}.journal"),
+        checkpoint,
+        journal,
         cluster,
         start,
         _settings(file, written),
@@ -163,6 +172,21 @@ def _checked(file: Path, written: JobFile) -> Job:
         written.parallelism,
         written.options,
     )
+
+
+def _check_master(file: Path, master: str | None, *, acts: bool) -> None:
+    """Whether it is one at all, and has executors where they are to come and go."""
+    if master is None:
+        return
+    try:
+        refuse_no_master(master)
+    except InputError as problem:
+        raise InputError(f"{file}: [cluster] master {problem}, or slots = N for a cluster on this machine") from None
+    if acts and has_no_executors(master):
+        raise InputError(
+            f"{file}: [cluster] master {master} has no executors to add or remove; give slots = N instead (a cluster "
+            "on this machine), or take advice only (--advise)"
+        )
 
 
 def _check_conf(file: Path, conf: Mapping[str, object], *, acts: bool) -> None:
@@ -178,6 +202,22 @@ def _check_conf(file: Path, conf: Mapping[str, object], *, acts: bool) -> None:
                 f"{file}: [cluster] conf: {setting} says how executors come and leave, which Headgate does; "
                 'take it out, or take advice only (mode = "advise")'
             )
+
+
+def _check_places(file: Path, checkpoint: str | None, journal: Path) -> None:
+    """Whether what is there already is of the right kind: the one is a folder, the other a file."""
+    for setting, place in (("checkpoint", checkpoint), ("journal", journal)):
+        if place is None:  # only Spark gets there
+            continue
+        folders = Path(place).parents if setting == "journal" else [Path(place), *Path(place).parents]
+        for folder in folders:
+            if os.path.exists(folder) and not os.path.isdir(folder):  # these never raise
+                within = "" if folder == Path(place) else f" is to be in {folder}, which"
+                raise InputError(
+                    f"{file}: {setting} {place}{within} is a file; name a folder that is one, or a new one"
+                )
+    if os.path.isdir(journal):
+        raise InputError(f"{file}: journal {journal} is a folder; name a file in it")
 
 
 def _path(here: Path, text: str) -> str:

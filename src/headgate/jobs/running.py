@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.where import on_this_machine
 from headgate.jobs.applications import Applications, applications, room
-from headgate.jobs.build_function import load_build
+from headgate.jobs.build_function import built, load_build
+from headgate.jobs.ending import Ending, Word
 from headgate.jobs.job_file import Job
 from headgate.jobs.job_settings import STATE, JobSettings
 from headgate.jobs.memory import megabytes
@@ -32,15 +33,13 @@ from headgate.runtime.entries import Carried, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.recovery import recovered
 from headgate.spark.engine import SparkEngine
-from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted
+from headgate.spark.internals.driver import mute
+from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted, unfinished_batch
 from headgate.spark.moving import way_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-Word = Literal["drain", "stop"]
 
 _GLANCE = 0.25
 _USUAL_INTERVAL = 10.0
@@ -72,8 +71,11 @@ class Running:
         job: Job,
         watch: Callable[[Entry | Seen], object] = lambda _: None,
         session_made: Callable[[], object] = lambda: None,
+        say: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.job = job
+        self._say = say
+        """What whoever waits wants to know, and a journal does not."""
         self._policy = pool_policy(job.policy)
         self._session_made = session_made
         """Called after each: PySpark sets signal handlers of its own when it makes one."""
@@ -88,6 +90,8 @@ class Running:
         self._restarts: queue.SimpleQueue[Restart] = queue.SimpleQueue()
         self._word: Word | None = None
         self._said = threading.Event()
+        self._unfinished: int | None = None
+        """The batch that the last query has left begun."""
 
     @property
     def told(self) -> bool:
@@ -95,13 +99,13 @@ class Running:
         return self._said.is_set()
 
     def tell(self, word: Word) -> None:
-        """End it: after the batch under way, or at once."""
-        self._word = word
+        """End it: after the batch under way, or at once; that is not taken back."""
+        self._word = "stop" if self._word == "stop" else word
         self._said.set()
 
-    def run(self) -> str:
-        """Until it ends by itself or is told to; how it ended, in words."""
-        with self._journal, self._checkpoint_held(), applications(self.job) as cluster:
+    def run(self) -> Ending:
+        """Until it ends by itself or is told to; how it ended."""
+        with self._journal, self._checkpoint_held(), applications(self.job, self._say) as cluster:
             before = recovered(self._journal)
             layout = before.layout if before is not None else Layout()
             unproven = before.unproven if before is not None else None
@@ -124,7 +128,12 @@ class Running:
                 if restart is None:
                     break
                 proven, unproven, layout = layout, restart.plan, layout.then(restart.layout)
-        return "stopped at once" if self._word == "stop" else "drained"
+        return self.ending
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended, once it has."""
+        return Ending(self._word, started=self.query is not None, unfinished=self._unfinished)
 
     def _one_application(
         self, cluster: Applications, executors: int, layout: Layout, *, on_trial: bool
@@ -133,10 +142,13 @@ class Running:
         try:
             spark = cluster.session(executors, layout, on_trial=on_trial)
         except Exception as problem:
-            raise NotStartedError(f"no application could be started: {in_brief(problem)}") from problem
+            where = self.job.cluster.master or "the cluster on this machine"
+            raise NotStartedError(f"no application could be started on {where}: {in_brief(problem)}") from problem
         finally:
             self._session_made()
         try:
+            if spark.sparkContext.uiWebUrl is not None:
+                self._say(f"Spark's own pages: {spark.sparkContext.uiWebUrl}")
             if self.job.module.endswith(".py"):
                 spark.sparkContext.addPyFile(self.job.module)  # executors import it by its name
             return self._run_in(spark, layout)
@@ -150,6 +162,8 @@ class Running:
             spark, must_act=job.settings.mode == "act", warm=job.settings.mode == "act", way=way_of(job.settings),
             restart=self._restarts.put,
         )  # fmt: skip
+        if self._said.is_set():  # while the cluster started
+            return None, layout
         self._finish_rewrite(spark, layout)
         try:
             self.query = self._start(spark, layout)
@@ -157,6 +171,7 @@ class Running:
             raise
         except Exception as problem:
             raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
+        self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
             journal=self._journal, closes_journal=False, watch=self._watch,
@@ -262,12 +277,14 @@ class Running:
     def _end(self, spark: "SparkSession", query: "StreamingQuery") -> None:
         """Drain: the batch under way is the last. A second word ends it at once."""
         if self._word != "stop" and query.isActive:
-            end_after_this_batch(spark, query)
+            end_after_this_batch(spark, query, at_once=lambda: self._word == "stop")
         # Not `isActive`: that is over as soon as the end was asked for, with the last batch still running.
         while not _terminated(query):
             if self._word == "stop":
+                mute(spark)
                 query.stop()
-                return
+                break
+        self._unfinished = unfinished_batch(query)
 
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
         parallelism = {**self.job.parallelism, **layout.parallelism}
@@ -277,21 +294,9 @@ class Running:
         if STATE in parallelism:
             spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
-        writer = self._built(spark, settings)
+        writer = built(self.job, self._build, spark, settings)
         self._exchanges = settings.exchanges
         return writer.queryName(self.job.name).option("checkpointLocation", self.job.checkpoint).start()
-
-    def _built(self, spark: "SparkSession", settings: JobSettings) -> "DataStreamWriter":
-        try:
-            writer = self._build(spark, settings)
-        except HeadgateError:
-            raise
-        except Exception as problem:
-            said = f"{type(problem).__name__}: {in_brief(problem)}"
-            raise InputError(f"{self.job.file}: {self.job.function} failed: {said}") from problem
-        if not hasattr(writer, "start"):
-            raise InputError(f"{self.job.file}: {self.job.function} gave {type(writer).__name__}; give df.writeStream…")
-        return writer
 
     def _bins_chosen(self) -> int:
         """For a job that has no state yet and does not say into how many bins it is to be cut."""

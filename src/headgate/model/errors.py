@@ -4,10 +4,14 @@ What a user can cause is an `InputError`, what a policy of someone's causes is a
 message: what is wrong, where, and what to do. The command line prints that line and ends with exit code 2.
 """
 
+import re
 from collections.abc import Iterable
 
 _SHOWN = 6
 _LONGEST = 600
+_CALL_FAILED = "An error occurred while calling "
+"""How Py4J begins, whatever has happened in Java."""
+_PACKAGES = re.compile(r"^(?:\w+\.)+(?=\w)")
 
 
 class HeadgateError(Exception):
@@ -52,8 +56,17 @@ def in_brief(problem: BaseException) -> str:
 
     >>> in_brief(ValueError("no such thing\n\tat org.example.Thing")), in_brief(KeyboardInterrupt())
     ('no such thing', 'KeyboardInterrupt')
+
+    One that only says which call has failed is the innermost cause that its stack names.
+
+    >>> stack = "\n: java.io.IOException: no\n\tat a.B\nCaused by: a.NotDirectoryException: x is a file\n\tat a.C"
+    >>> in_brief(ValueError(f"An error occurred while calling o9.start.{stack}"))
+    'NotDirectoryException: x is a file'
     """
-    first = str(problem).split("\n", 1)[0]
+    first, *others = str(problem).split("\n")
+    if first.startswith(_CALL_FAILED):
+        causes = [line for line in others if line.startswith(("Caused by: ", ": "))]
+        first = _PACKAGES.sub("", causes[-1].partition(": ")[2]) if causes else first
     return one_line(first) if first else type(problem).__name__
 
 

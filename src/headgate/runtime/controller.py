@@ -60,15 +60,12 @@ class Controller:
             self._carry_out(undone)
         seen = self.engine.seen(wait)
         if self.state.executors is None:
+            self._hear()  # what was asked for again, before a look that shows it to be there already
             self._look()
         # Batches first: they ended before this look at the executors, and say nothing about those that came since.
         for batch in seen:
             self.take(batch)
-        for told in self.engine.happened():
-            if isinstance(told, ActionFailed):
-                self.take(told)
-            else:
-                self._note(Carried(told.at, told.plan, told.what))
+        self._hear()
         self._look()
         while self.journal is not None:
             # As of now: it may have lain there for long, and what it begins must not be late before it has begun.
@@ -105,6 +102,14 @@ class Controller:
     def end(self, why: str) -> None:
         """In order."""
         self._note(Ended(self._clock(), why))
+
+    def _hear(self) -> None:
+        """What came of what was to be done."""
+        for told in self.engine.happened():
+            if isinstance(told, ActionFailed):
+                self.take(told)
+            else:
+                self._note(Carried(told.at, told.plan, told.what))
 
     def _look(self) -> None:
         """Who is there, changed or not: an executor lost while a plan was under way is missed when that is over."""

@@ -1,6 +1,7 @@
 """Running queries: their interval, and an end at a batch's boundary."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -9,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headgate.spark.internals.driver import driver_jvm
 
 _GOOD_MOMENT = 5.0
-"""Seconds to wait for a moment in which to end a query."""
+"""Seconds to wait for a moment in which to end a query, once what it had begun is committed."""
 
 
 def trigger_seconds(query: StreamingQuery) -> float | None:
@@ -24,25 +25,42 @@ def trigger_seconds(query: StreamingQuery) -> float | None:
     return milliseconds / 1000 if milliseconds > 0 else None
 
 
-def end_after_this_batch(spark: SparkSession, query: StreamingQuery) -> None:
+def end_after_this_batch(
+    spark: SparkSession, query: StreamingQuery, at_once: Callable[[], bool] = lambda: False
+) -> None:
     """Let the batch under way be the last: it is committed, and none begins after it.
 
     Needs: `StreamExecution.state` of the JVM, whose value `TERMINATED` is what the query looks at between batches.
 
     It looks at it in one more place: when a batch is planned and its offsets are written, but no task has run; then it
-    stops right there, and leaves a batch that is not committed (`left_uncommitted`). So the word is given while tasks
+    stops right there, and leaves a batch that is not committed (`unfinished_batch`). So the word is given while tasks
     run, or while it waits for its next trigger; which leaves a moment of bad luck that is a thousand times shorter.
+    A query that has only just started has neither, and may have a batch to repeat that another left behind: that one
+    is waited for, as long as `at_once` does not say otherwise; then nothing is done here.
     """
     state = query._jsq.streamingQuery().state()
     # By the class of the present value: the package has moved between versions.
     there = str(state.get().getClass().getName()).rpartition(".")[0]
     ended = driver_jvm(spark).java.lang.Class.forName(f"{there}.TERMINATED$").getField("MODULE$").get(None)
-    tracker, group, deadline = spark._jsc.sc().statusTracker(), str(query.runId), time.monotonic() + _GOOD_MOMENT
-    while time.monotonic() < deadline and query.isActive:
-        if _tasks_run(tracker, group) or not query._jsq.status().isTriggerActive():
+    tracker, group = spark._jsc.sc().statusTracker(), str(query.runId)
+    first, deadline = unfinished_batch(query), time.monotonic() + _GOOD_MOMENT
+    while query.isActive:
+        if at_once():
+            return
+        if _tasks_run(tracker, group):
+            break
+        # Looked at twice: to ask the logs takes its time where they are far away.
+        if _waits(query) and unfinished_batch(query) is None and _waits(query):
+            break
+        if time.monotonic() > deadline and (first is None or unfinished_batch(query) != first):
             break
         time.sleep(0.002)
     state.set(ended)
+
+
+def _waits(query: StreamingQuery) -> bool:
+    """Whether no batch is under way; nor is there one before the first."""
+    return not query._jsq.status().isTriggerActive()
 
 
 def _tasks_run(tracker: Any, group: str) -> bool:
@@ -65,11 +83,18 @@ def has_ended(query: StreamingQuery) -> bool:
     return not query._jsq.streamingQuery().queryExecutionThread().isAlive()
 
 
-def left_uncommitted(query: StreamingQuery) -> bool:
-    """Whether a query that has ended left a batch that was begun and is not committed; the next start repeats it.
+def unfinished_batch(query: StreamingQuery) -> int | None:
+    """The batch that a query has begun and not committed; one that has ended leaves it to the next start.
 
     Needs: `StreamExecution.offsetLog` and `commitLog` of the JVM.
     """
     execution = query._jsq.streamingQuery()
     begun, committed = execution.offsetLog().getLatestBatchId(), execution.commitLog().getLatestBatchId()
-    return bool(begun.isDefined() and (not committed.isDefined() or begun.get() != committed.get()))
+    # Of a query that runs, more may have been committed since the first look.
+    over = not begun.isDefined() or (committed.isDefined() and committed.get() >= begun.get())
+    return None if over else int(begun.get())
+
+
+def left_uncommitted(query: StreamingQuery) -> bool:
+    """Whether there is one."""
+    return unfinished_batch(query) is not None
