@@ -32,7 +32,8 @@ keeps up and with how many slots it would; and what would be at another rate, wi
 
 EPILOG = """\
 columns, on average over the batches counted (not the first three of a run, nor the first three after executors came
-or went, unless they began half a minute later; and only on as many slots as there were last):
+or went, unless they began half a minute after the first of them that had records; and only on as many slots as there
+were last):
   tasks, in, out     tasks of the operator, records that came in and went out
   fan-out            rows its busiest plan node made of each record: what a partial aggregation hides again
   busy s, cpu        time its tasks held slots, and the part of it that was CPU of the JVM (Python not included)

@@ -1,8 +1,9 @@
 """Which batches say something about the next ones.
 
 The first batches of a run start JVMs and Python workers and load state; so do the first after executors came or
-went. They are left out wherever others are left. Where batches are long, fewer are cold: what runs half a minute after
-a change is warm, whichever batch it is.
+went. They are left out wherever others are left. Where batches are long, fewer are cold: what begins half a minute
+after the first of them that had records is warm, whichever batch it is. (One without records warms nothing up: on a
+slow machine the first batch is a minute of starting JVMs, and the two after it are as cold as ever, and large.)
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from headgate.model.microbatch import MicroBatch
 WARM_UP = 3
 """Batches that are not counted at the start of a run and after each change of executors."""
 WARM_AFTER = 30_000
-"""Milliseconds after which a batch counts even if it is one of those, unless it is the very first."""
+"""Milliseconds after the beginning of the first of them that had records after which a batch counts even so."""
 
 
 def warm(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
@@ -30,11 +31,11 @@ def warm(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
 
 def warm_of_one_pool(stretch: Sequence[MicroBatch]) -> list[MicroBatch]:
     """The warm ones of batches of one run on the same executors; there may be none."""
-    return [
-        batch
-        for place, batch in enumerate(stretch)
-        if place >= WARM_UP or (place and batch.began - stretch[0].began >= WARM_AFTER)
-    ]
+    if not stretch:
+        return []
+    first = next((batch for batch in stretch if batch.input_rows), stretch[-1])
+    warm_from = first.began + WARM_AFTER
+    return [batch for place, batch in enumerate(stretch) if place >= WARM_UP or batch.began >= warm_from]
 
 
 def present_pool(batches: Sequence[MicroBatch]) -> list[MicroBatch]:
