@@ -108,7 +108,8 @@ class LocalBroker:
     def _format(self, command: list[str]) -> None:
         """Make the folder for topics, under an id of its own."""
         id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        done = subprocess.run([*command, "--cluster-id", id], capture_output=True, text=True, check=False)
+        # One word, not two: of some ids the first character is a dash, and by itself that would be another option.
+        done = subprocess.run([*command, f"--cluster-id={id}"], capture_output=True, text=True, check=False)
         if done.returncode:
             raise InputError(f"the folder of the broker, {self.folder}, cannot be made: {last_line(done.stderr)}")
 
