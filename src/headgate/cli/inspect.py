@@ -1,27 +1,20 @@
 """`headgate inspect`: what Spark event logs say about the streaming queries in them."""
 
 import argparse
-import os
 import sys
-from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import msgspec
 
 from headgate.cli.inspection_csv import inspection_rows
 from headgate.cli.inspection_table import inspection_lines
+from headgate.cli.log_reading import read_log
 from headgate.cli.options import Once, count, file, number
 from headgate.cli.page.page import Subject, page
-from headgate.cli.progress import shown
-from headgate.formats.eventlog.batches import WANTED, read_batches
-from headgate.formats.eventlog.found import event_logs, size_of
-from headgate.formats.eventlog.gaps import BatchesIncomplete, BatchesUnreported
-from headgate.formats.eventlog.reader import read_events
+from headgate.formats.eventlog.found import event_logs
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
 from headgate.model.inspection import Question, Rate, inspection
-from headgate.model.microbatch import MicroBatch
 from headgate.spark.application_url import event_log_at, is_url
 
 DESCRIPTION = """\
@@ -58,8 +51,6 @@ line on standard error says what and where)
 """
 
 _MOST_ASKED = 20_000
-_MOST_BATCHES = 2000
-"""Of each query so many of the last batches are kept: memory does not grow with the log."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,8 +107,12 @@ def run(given: argparse.Namespace) -> int:
     unreported, unread = 0, 0
     logs = [log for path in given.paths for log in event_logs(event_log_at(path) if is_url(path) else path)]
     for log in logs:
-        read = _read(log, alone=len(logs) == 1)
-        if read is None:
+        try:
+            read = read_log(log)
+        except InputError as problem:
+            if len(logs) == 1:
+                raise
+            print(f"headgate: {problem}", file=sys.stderr)  # the others are still told of
             unread += log in given.paths  # in a folder, other files may lie about
             continue
         unreported += read.left_out
@@ -140,42 +135,6 @@ def _nothing_found(path: str, query: str | None, others: Sequence[str], unreport
     if unreported:
         return f"{path}: no batch in it is over and whole; wait for one, or give a log that has more of them"
     return f"{path}: no batch of a streaming query in it; give the log of a streaming application"
-
-
-class _Read(NamedTuple):
-    """What a log has."""
-
-    queries: Mapping[str, Sequence[MicroBatch]]
-    """Query -> its last batches."""
-    notes: Sequence[str]
-    left_out: int
-    """Batches that are not over, or not whole."""
-
-
-def read_log(log: str) -> Mapping[str, Sequence[MicroBatch]]:
-    """Query -> its last batches; what was odd goes to standard error."""
-    read = _read(log, alone=True)
-    return {} if read is None else read.queries
-
-
-def _read(log: str, *, alone: bool) -> _Read | None:
-    """Read one; what was odd goes to standard error. None for a bad log of several: the others are still told of."""
-    of_query: dict[str, deque[MicroBatch]] = {}
-    try:
-        events = read_events(log, wanted=WANTED)
-        batches = read_batches(shown(events, size_of(log), os.path.basename(log)))
-        for batch in batches:
-            of_query.setdefault(batch.query, deque(maxlen=_MOST_BATCHES)).append(batch)
-    except InputError as error:
-        if alone:
-            raise
-        print(f"headgate: {error}", file=sys.stderr)
-        return None
-    notes = [str(note) for note in (*events.notes, *batches.gaps)]
-    for note in notes:
-        print(f"headgate: {note}" if note.startswith(log) else f"headgate: {log}: {note}", file=sys.stderr)
-    left_out = sum(gap.count for gap in batches.gaps if isinstance(gap, BatchesUnreported | BatchesIncomplete))
-    return _Read({query: list(seen) for query, seen in of_query.items()}, notes, left_out)
 
 
 def _print(form: str, found: Sequence[Subject], *, several: bool) -> None:

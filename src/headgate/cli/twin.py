@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-from headgate.cli.inspect import read_log
+from headgate.cli.log_reading import read_log
 from headgate.cli.options import Once, file
 from headgate.lab.job_table import job_from_table, written
 from headgate.lab.twin import batch_times, twin
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Read, copy, compare, write."""
-    queries = read_log(given.log)
+    queries = read_log(given.log).queries
     named = {query: seen for query, seen in queries.items() if given.query in (None, query, seen[-1].name)}
     if len(named) != 1:
         names = ", ".join(seen[-1].name or query for query, seen in queries.items())

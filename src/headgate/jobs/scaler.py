@@ -79,7 +79,11 @@ class Scaler:
                     "this application has a scaler already; stop that one first, give it all queries at once, or "
                     'take advice alone (mode="advise")'
                 )
-            self._engine.start()
+            try:
+                self._engine.start()
+            except BaseException:
+                self._let_go()  # whoever tries again must not be taken for a second one
+                raise
             self._thread = threading.Thread(target=self._work, name="headgate-scaler", daemon=True)
             self._thread.start()
         return self
@@ -91,14 +95,18 @@ class Scaler:
             return
         self._thread.join()
         self._thread = None
-        if _acting.get(self._application) is self:
-            del _acting[self._application]
+        self._let_go()
         self._engine.stop()
         if self._journal is not None:
             if self.problem is None:
                 self._controller.end("stopped")
             if self._closes_journal:
                 self._journal.close()
+
+    def _let_go(self) -> None:
+        """Somebody else may size the application now."""
+        if _acting.get(self._application) is self:
+            del _acting[self._application]
 
     def __enter__(self) -> Self:
         return self.start()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from headgate.control.settings import Settings
 from headgate.model.microbatch import MicroBatch
+from headgate.policies.bare import followed
 from headgate.policies.pool import Evidence, PoolPolicy
 from headgate.simulation.closed_loop import ControlledLoop
 from headgate.simulation.virtual_spark import VirtualSpark
@@ -35,8 +36,9 @@ def followed_at_once(spark: VirtualSpark, policy: PoolPolicy, settings: Settings
         seen.append(batch)
         there = spark.executors()
         evidence = Evidence(tuple(seen), there, spark.slots, spark.job.trigger)
-        memory, answer = policy.size(memory, evidence, settings.objective, spark.now)
-        target = min(max(answer.executors, settings.least), settings.most)
+        memory, target = followed(
+            policy, memory, evidence, settings.objective, spark.now, least=settings.least, most=settings.most
+        )
         if target != spark.asked or len(there) + len(spark.coming) < target:
             spark.set_executors(target)
         if spark.executors() is not known:
