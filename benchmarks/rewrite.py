@@ -42,10 +42,13 @@ LIMIT = 0.3
 def filled(spark: SparkSession, megabytes: int, width: int, folder: str) -> None:
     """A checkpoint with so much state in rows of this width, at rest."""
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", str(ROWS))
-    kept = rows.option("numPartitions", "2").load().select("value", noise(f.col("value"), width).alias("text"))
+    keys = int(megabytes * 1e6) // width
+    # The same keys over and over, so that batches that run until it is drained add nothing.
+    key = (f.col("value") % keys).alias("value")
+    kept = rows.option("numPartitions", "2").load().select(key).select("value", noise(key, width).alias("text"))
     writer = kept.groupBy("value").agg(f.max("text")).writeStream.outputMode("update").format("noop")
     query = writer.option("checkpointLocation", folder).start()
-    while query.lastProgress is None or (query.lastProgress["batchId"] + 1) * ROWS * width < megabytes * 1e6:
+    while query.lastProgress is None or (query.lastProgress["batchId"] + 1) * ROWS < keys:
         query.awaitTermination(1)
     end_after_this_batch(spark, query)
     query.awaitTermination()

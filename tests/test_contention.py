@@ -1,6 +1,15 @@
 """What tasks beside each other cost, as far as it was seen."""
 
+import msgspec
+import pytest
+
+from batches import Op, batches
+from headgate.model.arrivals import Arrivals
+from headgate.model.capacity import Pool, Setting
 from headgate.model.contention import Contention, contention
+from headgate.model.keeping_up import Wish, least_pool
+from headgate.model.learned_capacity import capacity
+from headgate.model.microbatch import Processors
 
 
 def test_what_was_seen_far_apart_is_drawn_out_to_larger_numbers():
@@ -12,3 +21,42 @@ def test_what_was_seen_close_together_says_nothing_about_far_larger_numbers():
     # Ten at once and eleven, an hour later and 15 % slower: that may be anything, and twice as many need not be slower.
     near = contention([(10, 1.0), (11, 1.15), (11, 1.15)])
     assert near.slowdown(11) == near.slowdown(22) == 1.15
+
+
+def eight_at_once(processors, *, cpu=0.1):
+    """Batches of 8 tasks of 2 s, on 8 executors of one machine; `cpu` is the part that tasks account for themselves."""
+    seen = batches(6, {"map": Op([100] * 8, fixed=1000, per_record=10, cpu=cpu)}, slots=(1,) * 8)
+    return [msgspec.structs.replace(one, processors=processors) for one in seen]
+
+
+def on(executors, seen):
+    return capacity(seen).predict(Setting(pool=Pool((1,) * executors))).batch.value
+
+
+def test_fewer_at_once_wait_less_for_the_processors_they_share():
+    # 8 tasks account for 0.2 s each, the machine for as much again: 0.4 s, which took 4 times as long with 8 on 2.
+    # So 0.4 s of each task was waiting for nobody; with 4 on 2, computing takes twice as long as alone, 0.8 s.
+    seen = eight_at_once(Processors(2, 3.2))
+    assert on(8, seen) == pytest.approx(2.0 + 0.3)
+    assert on(4, seen) == pytest.approx(2 * (0.4 + 0.8) + 0.3)
+    assert on(2, seen) == pytest.approx(4 * (0.4 + 0.4) + 0.3)
+    assert on(1, seen) == pytest.approx(8 * (0.4 + 0.4) + 0.3)  # one alone is no faster than two on two
+
+
+def test_what_the_machine_spends_far_beyond_its_tasks_is_taken_for_somebody_elses():
+    # 1 s a task is said; more than 3 times what tasks account for, 0.06 s each, is not believed: 0.24 s of 4 turns.
+    seen = eight_at_once(Processors(2, 8.0), cpu=0.01)
+    assert on(4, seen) == pytest.approx(2 * (2.0 - 0.06 * 4 + 0.06 * 2) + 0.3)
+
+
+@pytest.mark.parametrize("processors", [None, Processors(16, 3.2)])
+def test_without_a_crowd_or_word_of_one_fewer_at_once_take_as_long_as_now(processors):
+    assert on(4, eight_at_once(processors)) == pytest.approx(2 * 2.0 + 0.3)
+
+
+def test_where_the_next_fewer_do_not_do_but_far_fewer_would_those_are_found():
+    # On 7, 6, 5 and 4 there are two waves; the fewer the shorter: 3.8, 3.3, 3.0 and 2.7 s, and 3.9 s in three on 3.
+    seen = eight_at_once(Processors(2, 3.2))
+    come = Arrivals(800 / 2.75, 800 / 2.75, 2.75, 2.75, None, None)
+    assert on(5, seen) > 2.75 > on(4, seen)
+    assert least_pool(capacity(seen), come, Wish(come.rate)) == Pool((1,) * 4)

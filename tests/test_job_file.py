@@ -107,7 +107,10 @@ def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
         (LEAST + "[cluster]\nslots = 2\n[executors]\nmost = 4", "has 2 slots, but 4 executors of 1 would need 4"),
         (LEAST + "[cluster]\nslots = 2\nmaster = 'spark://a:1'", "[cluster] needs either master"),
         (LEAST + "[objective]\nkeep-up = 0.2\nfreshness = '3s'", "[objective] has 2 objectives"),
-        (LEAST + "[objective]\nfreshness = 'soon'", "soon"),
+        (
+            LEAST + "[objective]\nfreshness = 'soon'",
+            'job.toml: [objective] freshness: "soon" is no duration; give it as 10s',
+        ),
         (LEAST + "[control]\ncoold_own = 3", '[control] coold_own is no setting (did you mean "cool_down"?)'),
         (LEAST + "[control]\ncool_down = -3.0", "cool_down is -3.0"),
         (LEAST + "[parallelism]\nparse = 0", "[parallelism] parse is 0"),

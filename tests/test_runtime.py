@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import zlib
 
 import msgspec
 import numpy as np
@@ -15,7 +16,7 @@ from headgate.control.settings import Period, Settings
 from headgate.formats.packed_batch import pack, unpack
 from headgate.model.errors import InputError
 from headgate.model.limits import Skew
-from headgate.model.microbatch import Executor, SourceRead
+from headgate.model.microbatch import Executor, Processors, SourceRead
 from headgate.model.objective import CatchUp, Freshness
 from headgate.policies.capacity import CapacityPolicy
 from headgate.runtime.entries import Began, Carried, Cluster, Ended, Intent, Needed, Seen, Spoke, Told
@@ -168,8 +169,15 @@ def test_a_packed_batch_is_the_same_batch_to_the_last_figure():
         reading=frozenset({"scan"}),
         writing=frozenset({"count"}),
         attempts_lost=2,
+        processors=Processors(2, 1.25),
     )
     assert differences(whole, unpack(pack(whole))) == []
+
+
+def test_a_batch_in_a_journal_of_an_earlier_version_lacks_what_was_added_since():
+    plain = msgspec.msgpack.decode(zlib.decompress(pack(batch({"scan": Op([1])}))))
+    del plain["processors"]
+    assert unpack(zlib.compress(msgspec.msgpack.encode(plain))).processors is None
 
 
 def test_a_rate_that_is_no_number_and_a_name_in_another_script_survive_packing():

@@ -20,6 +20,7 @@ from headgate.control.step import Step
 from headgate.model.arrivals import arrivals, lately
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import Objective, stricter
+from headgate.model.reasons import many
 from headgate.policies.pool import Evidence, PoolAnswer, PoolPolicy
 
 _RECENT = 3
@@ -63,9 +64,8 @@ def consider(state: State, now: float, settings: Settings, policy: PoolPolicy) -
     if target < there:
         unheard = silent_for_long(state, now, settings.stale)
         if unheard:  # whoever does not speak may need what he has
-            return Step(
-                state, (), (*said, Held(f"{target} executors would do, but {_name(state, unheard[0])} is silent"))
-            )
+            why = f"{many(target, 'executor')} would do, but {_name(state, unheard[0])} is silent"
+            return Step(state, (), (*said, Held(why)))
         return Step(state, (), tuple(said)).then(_down(state, now, target, expected, settings))
     return Step(replace(state, proposal=None), (), (*said, Steady(there)))
 
@@ -180,10 +180,10 @@ def _down(state: State, now: float, target: int, expected: Expected | None, sett
     since = now - state.needs[0][0]
     if highest >= there or since < 0.9 * settings.down_stretch:
         left = max(0.0, settings.down_stretch - since)
-        return Step(state, (), (Held(f"{target} executors would do; fewer only if that stays", now + left),))
+        return Step(state, (), (Held(f"{many(target, 'executor')} would do; fewer only if that stays", now + left),))
     enough = max(highest, _more_than_too_few(state, now, settings))
     if enough >= there:
-        return Step(state, (), (Held(f"{highest} executors would do, but were not enough at this rate before"),))
+        return Step(state, (), (Held(f"{many(highest, 'executor')} would do, but did not at this rate before"),))
     return begin(state, now, enough, expected if enough == target else None, settings)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from headgate.model.columns import read_only
 from headgate.model.dataflow import Dataflow, Edge, Operator
-from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, SourceRead, Tasks
+from headgate.model.microbatch import Executor, KeptState, MicroBatch, NodeOutput, Processors, SourceRead, Tasks
 
 _COLUMNS = tuple(field for field in Tasks.__struct_fields__ if field != "executor")
 _PACKED_HERE = ("dataflow", "tasks")
 _DECODER = msgspec.msgpack.Decoder(dict[str, Any])
-_KINDS = {
+_KINDS: dict[str, Any] = {
     "stateful": frozenset[str],
     "nodes": dict[str, tuple[NodeOutput, ...]],
     "sources": tuple[SourceRead, ...],
@@ -21,6 +21,7 @@ _KINDS = {
     "executors": tuple[Executor, ...],
     "reading": frozenset[str],
     "writing": frozenset[str],
+    "processors": Processors | None,
 }
 
 
@@ -53,5 +54,6 @@ def unpack(packed: bytes) -> MicroBatch:
         msgspec.convert(plain.pop("operators"), list[Operator]), msgspec.convert(plain.pop("edges"), list[Edge])
     )
     for name, kind in _KINDS.items():
-        plain[name] = msgspec.convert(plain[name], kind)
+        if name in plain:  # a journal of an earlier version lacks what was added since
+            plain[name] = msgspec.convert(plain[name], kind)
     return MicroBatch(dataflow=flow, tasks=Tasks(executor=ran_on, **columns), **plain)

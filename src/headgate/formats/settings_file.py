@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,11 +113,18 @@ def _literals(types: Sequence[inspect.Type]) -> Sequence[object]:
 
 def wanted_objective(file: Path, wanted: Wanted) -> Objective:
     """The one objective that is given, or the usual one."""
-    given: list[Objective] = [
-        *([KeepUp(wanted.keep_up)] if wanted.keep_up is not None else []),
-        *([Freshness(wanted.freshness)] if wanted.freshness is not None else []),
-        *([CatchUp(wanted.catch_up)] if wanted.catch_up is not None else []),
-    ]
+    given: list[Objective] = []
+    wishes: tuple[tuple[str, Callable[[Any], Objective], Any], ...] = (
+        ("keep-up", KeepUp, wanted.keep_up),
+        ("freshness", Freshness, wanted.freshness),
+        ("catch-up", CatchUp, wanted.catch_up),
+    )
+    for setting, kind, value in wishes:
+        if value is not None:
+            try:
+                given.append(kind(value))
+            except InputError as problem:
+                raise InputError(f"{file}: [objective] {setting}: {problem}") from None
     if len(given) > 1:
         raise InputError(f"{file}: [objective] has {len(given)} objectives; give one of keep-up, freshness, catch-up")
     return given[0] if given else KeepUp(headroom=0.2)

@@ -138,6 +138,11 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
     """Time a slot stays empty between two tasks of a stage."""
     replays: tuple[Replay, ...]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether tasks are known to wait for one another's processors: fewer at once would take less time each."""
+        return any(operator.contention.crowded for operator in self.operators)
+
     def predict(self, setting: Setting = AS_MEASURED) -> Prediction:
         """How long a batch takes in this setting."""
         pool = setting.pool or self.pool

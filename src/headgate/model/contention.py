@@ -5,6 +5,11 @@ learned, never assumed: each pool a query ran on gives a point (so many at once:
 last point the slowdown grows with the number at once, which is what the universal scalability law comes to where
 something is shared; and the answer says that it is beyond what was seen. Points that lie close together are drawn
 out to nothing: what larger numbers do is not known then, until one was tried.
+
+What fewer at once than were ever seen would do is known in one case: where it is known how many processors they share
+and how much they compute. Tasks of a stage begin together, so they compute at the same time and wait at the same time,
+and each has to wait for the others' turn: with n of them on K processors, computing takes n / K times as long, down to
+once. Waiting takes as long as ever.
 """
 
 from collections.abc import Sequence
@@ -18,29 +23,56 @@ _FAR_APART = 1.5
 """How many times as many at once the last point must have for its slowdown to say anything about larger numbers."""
 
 
+class Computing(msgspec.Struct, frozen=True):
+    """How much of the time of a task goes into computing, with the fewest at once that were seen."""
+
+    part: float
+    """Of the time that it held its slot, waiting for a processor included."""
+    processors: int
+
+
 class Contention(msgspec.Struct, frozen=True):
     """What was seen of an operator: pairs of tasks at once and how many times as long they took, by the former.
 
     >>> cpu_bound = Contention(((1, 1.0), (2, 1.0), (4, 2.0)))
     >>> cpu_bound.slowdown(2), cpu_bound.slowdown(3), cpu_bound.slowdown(8)
     (1.0, 1.5, 4.0)
+
+    Half of it computing, eight at once on two processors: with four at once that half takes half as long.
+
+    >>> crowded = Contention(((8, 1.0),), Computing(part=0.5, processors=2))
+    >>> crowded.slowdown(8), crowded.slowdown(4), crowded.slowdown(1)
+    (1.0, 0.75, 0.625)
     """
 
     seen: tuple[tuple[int, float], ...]
+    computing: Computing | None = None
 
     @property
     def most_at_once(self) -> int:
         """Up to here it was seen."""
         return self.seen[-1][0] if self.seen else 0
 
+    @property
+    def crowded(self) -> bool:
+        """Whether fewer at once than were ever seen would take less time each."""
+        return self.computing is not None and self.most_at_once > 0 and self.seen[0][0] > self.computing.processors
+
     def slowdown(self, at_once: int) -> float:
-        """How many times as long a task takes as it does alone."""
+        """How many times as long a task takes as it did with the fewest at once that were seen."""
         if not self.seen:
             return 1.0
         last, slowest = self.seen[-1]
+        if at_once < self.seen[0][0] and self.computing is not None:
+            return self._with_fewer(at_once, self.computing)
         if at_once <= last:
             return self._between(at_once)
         return slowest + self._slope() * (at_once - last)
+
+    def _with_fewer(self, at_once: int, computing: Computing) -> float:
+        """Than were seen: what tasks compute takes less time, by as much as there are fewer for each processor."""
+        crowd, then = (max(1.0, n / computing.processors) for n in (self.seen[0][0], at_once))
+        return 1.0 - computing.part * (1.0 - then / crowd)
 
     def _between(self, at_once: int) -> float:
         """On the line between the two points it falls between; numpy takes ten times as long for a handful."""
@@ -65,7 +97,7 @@ class Contention(msgspec.Struct, frozen=True):
         return (slowest - 1) / (last - free)
 
 
-def contention(points: Sequence[tuple[int, float]]) -> Contention:
+def contention(points: Sequence[tuple[int, float]], computing: Computing | None = None) -> Contention:
     """From any number of points (so many at once, so many seconds): relative to the fewest at once.
 
     >>> contention([(8, 6.0), (1, 2.0), (8, 10.0)]).seen
@@ -78,4 +110,4 @@ def contention(points: Sequence[tuple[int, float]]) -> Contention:
     if not middle or middle[0][1] <= 0:
         return Contention(())
     alone = middle[0][1]
-    return Contention(tuple((at_once, max(1.0, seconds / alone)) for at_once, seconds in middle))
+    return Contention(tuple((at_once, max(1.0, seconds / alone)) for at_once, seconds in middle), computing)

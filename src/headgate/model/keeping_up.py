@@ -112,21 +112,39 @@ def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting 
     # From what is there: it is most often right, or nearly so.
     now = min(most, len(capacity.pool.slots))
     if enough(now):
-        low, high, apart = max(0, now - 1), now, 1
-        while low and enough(low):
-            apart *= 2
-            low, high = max(0, low - apart), low
-    else:
-        # Upwards in ever larger steps until one does. More are not always better, since tasks may get in each other's
-        # way: where none above does, one below may.
-        found = _first(enough, now + 1, most) or _first(enough, 1, now - 1)
-        if found is None:
-            return None
-        low, high = found
+        least = _downwards(enough, now)
+        # Fewer get in each other's way less: where the next fewer does not do, far fewer may.
+        while capacity.crowded and (below := _first_below(enough, least - 1)):
+            least = _downwards(enough, below)
+        return pool(least)
+    # Upwards in ever larger steps until one does. More are not always better, since tasks may get in each other's
+    # way: where none above does, one below may.
+    found = _first(enough, now + 1, most) or _first(enough, 1, now - 1)
+    return None if found is None else pool(_between(enough, *found))
+
+
+def _downwards(enough: Callable[[int], bool], enough_at: int) -> int:
+    """From a number that does, in ever larger steps for as long as that holds: the fewest."""
+    low, high, apart = max(0, enough_at - 1), enough_at, 1
+    while low and enough(low):
+        apart *= 2
+        low, high = max(0, low - apart), low
+    return _between(enough, low, high)
+
+
+def _between(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """Between a number that does not do and one that does: the fewest that do."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return pool(high)
+    return high
+
+
+def _first_below(enough: Callable[[int], bool], most: int) -> int:
+    """Downwards in ever smaller steps: the first number that does; 0 if none does."""
+    while most and not enough(most):
+        most = min(most - 1, most * 4 // 5)
+    return most
 
 
 def _first(enough: Callable[[int], bool], first: int, most: int) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from headgate.model.batch_times import dispatch_seconds, driver_seconds, most_at_once
 from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Replay
-from headgate.model.contention import contention
+from headgate.model.contention import Computing, contention
 from headgate.model.line import Line, line_through
 from headgate.model.microbatch import MicroBatch
 from headgate.model.schedule import ANYWHERE
@@ -19,6 +19,8 @@ _MOST_POINTS = 300
 _MOST_TASKS_REPLAYED = 10_000
 _MOST_TASKS_LOOKED_AT = 30_000
 _FIT = 0.2
+_MOST_BEYOND = 3.0
+"""So many times what tasks account for is the most processor time that is taken for theirs."""
 _WIDER = 2.0
 """Batches of other pools are asked as well where they differ so many times as much in size: that tells fixed cost."""
 
@@ -98,7 +100,7 @@ def _operator(
         any(name in batch.stateful for batch in last),
         line,
         _growth(name, last),
-        contention(_slowdowns(name, counted, line)),
+        contention(_slowdowns(name, counted, line), _computing(name, counted)),
         int(median(one.rows.size for one in tasks if one.rows.size)),
         name in reading if reading else not feeders,
     )
@@ -151,10 +153,33 @@ def _slowdowns(name: str, counted: Sequence[MicroBatch], line: Line | None) -> l
         did = work(name, batch)
         if did.rows.size:
             expected = fixed + per_record * did.taken / did.rows.size or 1.0
-            # By what the pool allows: how many happened to run side by side differs from batch to batch by chance.
-            at_once = min(_slots_for(name, batch, did) or most_at_once([batch]), did.rows.size)
-            points.append((at_once, did.mean_seconds / expected))
+            points.append((_at_once(name, batch, did), did.mean_seconds / expected))
     return points
+
+
+def _at_once(name: str, batch: MicroBatch, did: Work) -> int:
+    """By what the pool allows: how many happened to run side by side differs from batch to batch by chance."""
+    return min(_slots_for(name, batch, did) or most_at_once([batch]), did.rows.size)
+
+
+def _computing(name: str, counted: Sequence[MicroBatch]) -> Computing | None:
+    """How much tasks compute in the batches with the fewest of them at once; None where nobody knows.
+
+    A task's own account has only its thread in the JVM. What the machine spent beyond that (Python workers, compilers,
+    flushes of state) is dealt out in proportion to it, up to a limit: far more than that is somebody else's.
+    """
+    did = [(batch, work(name, batch)) for batch in counted]
+    at_once = [(_at_once(name, batch, one), batch, one) for batch, one in did if one.rows.size]
+    fewest = min((number for number, _, _ in at_once), default=0)
+    parts, processors = [], 0
+    for number, batch, one in at_once:
+        accounted = float(batch.tasks.cpu_ns.sum()) / 1e9
+        if number == fewest and batch.processors is not None and accounted > 0 and one.mean_seconds > 0:
+            processors = max(1, batch.processors.count)
+            beyond = min(max(batch.processors.busy / accounted, 1.0), _MOST_BEYOND)
+            own = float(batch.tasks.cpu_ns[one.rows].mean()) / 1e9 * beyond
+            parts.append(min(1.0, own * max(1.0, number / processors) / one.mean_seconds))
+    return Computing(median(parts), processors) if parts else None
 
 
 def _slots_for(name: str, batch: MicroBatch, did: Work) -> int:

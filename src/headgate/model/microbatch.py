@@ -73,6 +73,15 @@ class Executor(msgspec.Struct, frozen=True, gc=False):
     slots: int
 
 
+class Processors(msgspec.Struct, frozen=True, gc=False):
+    """Of the one machine that all executors run on."""
+
+    count: int
+    busy: float
+    """Seconds of processor time that it spent from the end of the batch before to the end of this one, without the
+    driver's own: that of executors with all their threads, of Python workers, and of whatever else runs there."""
+
+
 class Tasks(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The tasks whose results counted, one row each; attempts that failed or came second are not among them."""
 
@@ -143,6 +152,8 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Operators that ended in the sink; with `foreachBatch`, one for each action."""
     emitted: int | None = None
     """Rows that the sink took; None where it does not say."""
+    processors: Processors | None = None
+    """Known only live, and only where all executors share a machine with the driver."""
 
     @property
     def slots(self) -> int:

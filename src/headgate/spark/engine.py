@@ -4,12 +4,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
 from headgate.control.actions import Action, Restart
 from headgate.control.events import ActionFailed, BatchSeen
 from headgate.model.errors import InputError
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
 from headgate.spark.hands import Hands
+from headgate.spark.host_processors import HostProcessors
+from headgate.spark.internals.driver import driver_processes
 from headgate.spark.internals.executors import why_executors_are_fixed
 from headgate.spark.internals.queries import trigger_seconds
 from headgate.spark.moving import Way
@@ -46,6 +50,7 @@ class SparkEngine:
         self._probe = Probe(spark, query)
         self._hands = Hands(spark, self._running, warm=warm, way=way, clock=clock) if self._fixed is None else None
         self._restart = restart
+        self._processors = HostProcessors(spark.conf.get("spark.driver.host", "") or "", driver_processes(spark))
         self._triggers: dict[str, float | None] = {}
         self._last: MicroBatch | None = None
 
@@ -73,6 +78,9 @@ class SparkEngine:
         """Batches that came to their end since the last call."""
         found, batch = [], self._probe.take(timeout)
         while batch is not None:
+            spent = self._processors.since_last(batch.executors)
+            if self._last is None or self._last.query == batch.query:  # of several queries nobody knows whose it is
+                batch = replace(batch, processors=spent)
             self._last = batch
             if self._hands is not None:
                 self._hands.saw(batch)

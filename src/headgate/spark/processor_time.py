@@ -1,12 +1,16 @@
-"""Processor time of a process and of all that it has started, by Linux's own account."""
+"""Processor time of processes and of the whole machine, by Linux's own account."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
-_PARENT, _FIRST, _LAST = 1, 11, 15
+_PARENT, _FIRST, _OWN, _LAST = 1, 11, 13, 15
 """Places in `stat` behind the name: the parent; user and system time, its own and that of children it has buried."""
+_IDLE = (3, 4)
+"""Places in the machine's own line: idle, and waiting for a disk."""
+_GUEST = 8
+"""From here on it is time that was counted before, as the user's."""
 
 
 def processor_seconds(roots: Iterable[int]) -> float:
@@ -29,3 +33,17 @@ def processor_seconds(roots: Iterable[int]) -> float:
         total += spent.get(process, 0.0)
         todo += children.get(process, [])
     return total
+
+
+def own_seconds(process: int, proc: Path = Path("/proc")) -> float:
+    """User and system time of one process alone."""
+    fields = (proc / str(process) / "stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[_FIRST:_OWN])) / _TICKS
+
+
+def seconds_since_boot(proc: Path = Path("/proc")) -> float:
+    """Processor time that all processors together have spent on anything."""
+    with (proc / "stat").open() as file:
+        _, *fields = file.readline().split()
+    spent = [int(field) for place, field in enumerate(fields[:_GUEST]) if place not in _IDLE]
+    return sum(spent) / _TICKS

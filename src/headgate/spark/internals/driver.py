@@ -1,5 +1,6 @@
 """The driver's JVM, where there is one in this process."""
 
+import os
 from typing import Any
 
 from headgate.model.errors import InputError
@@ -13,6 +14,11 @@ def driver_jvm(spark: Any) -> Any:
             "is, or read the event log instead"
         )
     return spark._jvm
+
+
+def driver_processes(spark: Any) -> tuple[int, int]:
+    """The ids of this process and of its JVM. Needs: Java 9, whose processes know their ids."""
+    return os.getpid(), int(driver_jvm(spark).java.lang.ProcessHandle.current().pid())
 
 
 def mute(spark: Any) -> None:
