@@ -5,10 +5,11 @@ A maximum by key over rows of a kilobyte that does not compress: so many keys th
 takes about 2 s with the state on two executors of one slot. Four executors are there and warm all the time; what
 migrates is the state: from two of them to all four, and back.
 
-For each strategy: the longest batch from the first step until all bins are where they should be, less a normal one
-(the median of those before); batches and seconds that took; bins that changed their executor from one batch to the
-next, by where tasks ran, beside the fewest that must for an even share each; and what those bins' files in the
-checkpoint come to, which is what was loaded. Beside them, in the same run:
+For each strategy: the longest batch from the first step until all bins are where they should be, less the longest that
+as many batches have without it (the mean over all choices of so many from those just before, or from those just after
+if they are longer: of eight batches one is always long, whatever moves); batches and seconds that took; bins that
+changed their executor from one batch to the next, by where tasks ran, beside the fewest that must for an even share
+each; and what those bins' files in the checkpoint come to, which is what was loaded. Beside them, in the same run:
 
 * one bin by itself, several times: how much longer its task takes that has to load it. `fluid` should add no more than
   1.3 times that to a batch;
@@ -21,14 +22,16 @@ checkpoint come to, which is what was loaded. Beside them, in the same run:
 """
 
 import argparse
+import math
 import re
 import statistics
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +68,7 @@ UPDATED = 40
 UPDATED_KEYS = UPDATED * BINS
 WAIT = 0.0018
 """Seconds for each of them: 8 bins of 40 on one slot are 0.6 s, beside what 8 tasks with state take anyway."""
-NORMAL = 6
+NORMAL = 8
 """Batches that tell what is normal."""
 SINGLE = 3
 """Bins that are moved by themselves."""
@@ -142,9 +145,9 @@ class Bench:
         self.query.awaitTermination()
         self.engine.stop()
 
-    def normal(self) -> float:
-        """Seconds of a batch, median of some."""
-        return statistics.median(batch.duration / 1000 for batch in self.more(NORMAL))
+    def normal(self) -> list[float]:
+        """Seconds of some batches."""
+        return [batch.duration / 1000 for batch in self.more(NORMAL)]
 
     def moved(self, strategy: Strategy, to: dict[int, str]) -> list[MicroBatch]:
         """Move these; the batches from the first step until all are there."""
@@ -197,9 +200,22 @@ def loaded(before: Mapping[int, str], seen: list[MicroBatch]) -> list[int]:
     return moved
 
 
-def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migrated:
-    """To these executors, from wherever it is."""
-    normal, now = bench.normal(), homes(bench.batches[-1])
+def longest_of(count: int, seconds: Sequence[float]) -> float:
+    """The longest of so many batches, on average over all ways to choose them.
+
+    >>> longest_of(1, [1.0, 2.0, 6.0]), longest_of(2, [1.0, 2.0, 6.0]), longest_of(9, [1.0, 2.0, 6.0])
+    (3.0, 4.666666666666667, 6.0)
+    """
+    chosen = min(count, len(seconds))
+    ways = [math.comb(below, chosen - 1) for below in range(len(seconds))]
+    return sum(map(mul, sorted(seconds), ways)) / sum(ways)
+
+
+def migrate(
+    bench: Bench, strategy: Strategy, executors: list[Executor], before: Sequence[float]
+) -> tuple[Migrated, Sequence[float]]:
+    """To these executors, from wherever it is; `before` are batches just before, and those just after are given."""
+    now = homes(bench.batches[-1])
     earlier = bench.batches[-AROUND:]
     target = {number: home for number, home in even(bench, executors).items() if now[number] != home}
     seen = bench.moved(strategy, target)
@@ -209,10 +225,13 @@ def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migr
     (operator,) = read_state(LocalFolders(bench.folder)).operators
     size = {one.number: one.bytes for one in operator.bins}
     began = seen[0].began / 1000
-    return Migrated(
+    after = bench.normal()
+    # On fewer executors a batch is longer anyway: the longer of both is what is normal in between.
+    usual = max(longest_of(len(seen), before), longest_of(len(seen), after))
+    done = Migrated(
         strategy,
         len(executors),
-        max(batch.duration for batch in seen) / 1000 - normal,
+        max(batch.duration for batch in seen) / 1000 - usual,
         len(seen),
         sum(batch.duration for batch in seen) / 1000,
         len(moved),
@@ -220,6 +239,7 @@ def migrate(bench: Bench, strategy: Strategy, executors: list[Executor]) -> Migr
         sum(size[number] for number in moved),
         [((one.began + one.duration) / 1000 - began, one.duration / 1000) for one in (*earlier, *seen)],
     )
+    return done, after
 
 
 def one_by_itself(bench: Bench, executors: list[Executor]) -> float:
@@ -237,7 +257,7 @@ def one_by_itself(bench: Bench, executors: list[Executor]) -> float:
 
 def restarted(bench: Bench) -> float:
     """Seconds that a restart adds to a batch: from the last results before it to the first after it."""
-    normal = bench.normal()
+    normal = statistics.median(bench.normal())
     bench.drain()
     last = bench.query.lastProgress
     ended = datetime.fromisoformat(last.timestamp).timestamp() + last.durationMs["triggerExecution"] / 1000
@@ -266,7 +286,7 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrate
     bench.moved("sudden", even(bench, few))
     bench.more(2)
     kept = read_state(LocalFolders(bench.folder)).bytes / 1e6
-    normal = bench.normal()
+    normal = statistics.median(bench.normal())
     print(f"{megabytes} MB of values, {kept:,.0f} MB of files in {BINS} bins")
     verdict(
         f"a normal batch on {FEW} executors takes {normal:.2f} s, {USUAL:g} s +- {APART:.0%}",
@@ -275,12 +295,16 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrate
     single = one_by_itself(bench, executors)
     print(f"  to load one bin, moved by itself, takes its task {single:.2f} s")
     done: list[Migrated] = []
+    usual: Sequence[float] = bench.normal()
     for _ in range(rounds):
         for strategy in STRATEGIES:
             for target in (executors, few):
-                done.append(migrate(bench, strategy, target))
-                show(done[-1])
-            bench.moved("sudden", even(bench, few))  # what hottest-first may have left
+                one, usual = migrate(bench, strategy, target, usual)
+                done.append(one)
+                show(one)
+            if set(homes(bench.batches[-1]).values()) != {one.id for one in few}:  # hottest-first empties nobody
+                bench.moved("sudden", even(bench, few))
+                usual = bench.normal()
     print(f"  stop and restart adds {restarted(bench):.2f} s to a batch")
     bench.stop()
     of = {strategy: [one for one in done if one.strategy == strategy] for strategy in STRATEGIES}
