@@ -6,7 +6,7 @@ import pytest
 from batches import Op, batches
 from headgate.model.arrivals import Arrivals
 from headgate.model.capacity import Pool, Setting
-from headgate.model.contention import Contention, contention
+from headgate.model.contention import Computing, Contention, contention
 from headgate.model.keeping_up import Wish, least_pool
 from headgate.model.learned_capacity import capacity
 from headgate.model.microbatch import Processors
@@ -41,6 +41,23 @@ def test_fewer_at_once_wait_less_for_the_processors_they_share():
     assert on(4, seen) == pytest.approx(2 * (0.4 + 0.8) + 0.3)
     assert on(2, seen) == pytest.approx(4 * (0.4 + 0.4) + 0.3)
     assert on(1, seen) == pytest.approx(8 * (0.4 + 0.4) + 0.3)  # one alone is no faster than two on two
+
+
+def test_more_at_once_than_were_seen_take_turns_at_the_processors_they_share():
+    # One at a time: 2 s a task, 0.2 s of it accounted for and as much again spent; four on two take turns with it.
+    seen = [
+        msgspec.structs.replace(one, processors=Processors(2, 3.2))
+        for one in batches(6, {"map": Op([100] * 8, fixed=1000, per_record=10)})
+    ]
+    assert on(2, seen) == pytest.approx(4 * 2.0 + 0.3)
+    assert on(4, seen) == pytest.approx(2 * (1.6 + 2 * 0.4) + 0.3)
+
+
+def test_what_was_seen_of_more_at_once_is_believed_before_what_processors_say():
+    crowd = Contention(((1, 1.0), (4, 1.0)), Computing(part=0.5, processors=2))
+    assert crowd.slowdown(4) == 1.0  # seen
+    assert crowd.slowdown(8) == pytest.approx(2.5 / 1.5)  # beyond: in turns, from what was seen on
+    assert Contention(((1, 1.0), (4, 2.0)), Computing(0.1, 2)).slowdown(8) == pytest.approx(2.0 + 4 / 3)
 
 
 def test_what_the_machine_spends_far_beyond_its_tasks_is_taken_for_somebody_elses():

@@ -6,10 +6,10 @@ last point the slowdown grows with the number at once, which is what the univers
 something is shared; and the answer says that it is beyond what was seen. Points that lie close together are drawn
 out to nothing: what larger numbers do is not known then, until one was tried.
 
-What fewer at once than were ever seen would do is known in one case: where it is known how many processors they share
-and how much they compute. Tasks of a stage begin together, so they compute at the same time and wait at the same time,
-and each has to wait for the others' turn: with n of them on K processors, computing takes n / K times as long, down to
-once. Waiting takes as long as ever.
+Beyond what was seen, upwards and downwards, something is known in one case: where it is known how many processors tasks
+share and how much they compute. Tasks of a stage begin together, so they compute at the same time and wait at the same
+time, and each has to wait for the others' turn: with n of them on K processors, computing takes n / K times as long, or
+once where there are no more than processors. Waiting takes as long as ever.
 """
 
 from collections.abc import Sequence
@@ -62,17 +62,23 @@ class Contention(msgspec.Struct, frozen=True):
         """How many times as long a task takes as it did with the fewest at once that were seen."""
         if not self.seen:
             return 1.0
-        last, slowest = self.seen[-1]
-        if at_once < self.seen[0][0] and self.computing is not None:
-            return self._with_fewer(at_once, self.computing)
+        (fewest, _), (last, slowest) = self.seen[0], self.seen[-1]
+        if at_once < fewest:
+            return self._in_turns(at_once)
         if at_once <= last:
             return self._between(at_once)
-        return slowest + self._slope() * (at_once - last)
+        slope = self._slope()
+        if slope:
+            return slowest + slope * (at_once - last)
+        return slowest * self._in_turns(at_once) / self._in_turns(last)
 
-    def _with_fewer(self, at_once: int, computing: Computing) -> float:
-        """Than were seen: what tasks compute takes less time, by as much as there are fewer for each processor."""
-        crowd, then = (max(1.0, n / computing.processors) for n in (self.seen[0][0], at_once))
-        return 1.0 - computing.part * (1.0 - then / crowd)
+    def _in_turns(self, at_once: int) -> float:
+        """By what tasks compute on the processors they share, beside the fewest at once; 1 where nobody knows that."""
+        if self.computing is None:
+            return 1.0
+        processors = self.computing.processors
+        turns = max(1.0, at_once / processors) / max(1.0, self.seen[0][0] / processors)
+        return 1.0 - self.computing.part * (1.0 - turns)
 
     def _between(self, at_once: int) -> float:
         """On the line between the two points it falls between; numpy takes ten times as long for a handful."""
