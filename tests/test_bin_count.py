@@ -22,9 +22,17 @@ def test_unevenness_is_the_worst_over_all_sizes():
     assert unevenness(20, 1, 8) == pytest.approx(1.2)
 
 
+def test_bins_of_an_executor_run_in_waves_on_its_cores():
+    # 56 bins on 1 to 8 executors of 4 cores: on 5 one has 12, three waves, where even would be 2.8; on 3 one has 19,
+    # five waves for 4.67; on 6 ten, three for 2.33, which is the worst. With 32, on 7 one would have 5: two for 1.14.
+    assert unevenness(56, 1, 8, cores=4) == pytest.approx(3 * 4 * 6 / 56)
+    assert unevenness(32, 1, 8, cores=4) == pytest.approx(2 * 4 * 7 / 32)
+
+
 @given(st.integers(1, 20), st.integers(0, 60), st.integers(1, 8), st.floats(0.5, 300.0))
 def test_what_is_chosen_is_within_bounds_and_no_fewer_would_be_as_even(least, more, cores, interval):
     most = least + more
     chosen = bins_to_start_with(least, most, cores, interval)
     assert most * cores <= chosen.bins <= 8 * most * cores
-    assert all(unevenness(fewer, least, most) > min(chosen.uneven, 1.2) for fewer in range(most * cores, chosen.bins))
+    fewer = range(most * cores, chosen.bins)
+    assert all(unevenness(one, least, most, cores) > min(chosen.uneven, 1.2) for one in fewer)

@@ -15,8 +15,8 @@ HERE = (Executor("0", "here", 1), Executor("1", "here", 1))
 
 def write(folder, *, user, idle, driver):
     """A machine that has spent so many seconds, and a driver (process 7) that has spent some of them."""
-    guest = user  # counted as the user's already
-    numbers = [user, 0, 0, idle, idle, 0, 0, 0, guest, 0]
+    stolen, guest = 5 * user, user  # another machine's, and counted as the user's already
+    numbers = [user, 0, 0, idle, idle, 0, 0, stolen, guest, 0]
     (folder / "stat").write_text("cpu  " + " ".join(str(int(one * TICKS)) for one in numbers) + "\ncpu0 1 2 3\n")
     (folder / "7").mkdir(exist_ok=True)
     fields = ["S", "1", *["0"] * 9, str(int(driver * TICKS)), "0", "999", "999", "20"]
@@ -25,21 +25,27 @@ def write(folder, *, user, idle, driver):
 
 def test_what_was_spent_since_the_last_look_is_told_without_idling_and_without_the_driver(tmp_path):
     write(tmp_path, user=100, idle=50, driver=10)
-    host = HostProcessors("here", [7], tmp_path)
+    host = HostProcessors("here", [7], tmp_path, clock=iter([0.0, 10.0, 10.0, 20.0, 20.0]).__next__)
     write(tmp_path, user=108, idle=90, driver=11)
-    spent = host.since_last(HERE)
+    spent = host.since_last(HERE, ran=9.0)
     assert (spent.count, spent.busy) == (available(), pytest.approx(7.0))
-    assert host.since_last(HERE).busy == 0.0
+    assert host.since_last(HERE, ran=5.0).busy == 0.0
+
+
+def test_a_batch_that_ran_for_a_small_part_of_the_time_is_not_what_was_spent(tmp_path):
+    write(tmp_path, user=100, idle=50, driver=10)
+    host = HostProcessors("here", [7], tmp_path, clock=iter([0.0, 10.0, 10.0]).__next__)
+    assert host.since_last(HERE, ran=4.0) is None
 
 
 @pytest.mark.parametrize("executors", [(), (Executor("0", "there", 1),), (*HERE, Executor("2", "there", 1))])
 def test_of_executors_elsewhere_nothing_is_known(tmp_path, executors):
     write(tmp_path, user=100, idle=50, driver=10)
-    assert HostProcessors("here", [7], tmp_path).since_last(executors) is None
+    assert HostProcessors("here", [7], tmp_path).since_last(executors, ran=9.0) is None
 
 
 def test_where_the_system_does_not_say_nothing_is_known(tmp_path):
-    assert HostProcessors("here", [7], tmp_path).since_last(HERE) is None
+    assert HostProcessors("here", [7], tmp_path).since_last(HERE, ran=9.0) is None
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="needs Linux")

@@ -2,9 +2,11 @@
 
 import pytest
 
+from batches import Op, batch
 from headgate.model.bins import homes
 from headgate.model.microbatch import Executor
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+from headgate.spark.hands import usual_interval
 from headgate.spark.moving import Moving, Query, Way
 
 JOB = VirtualJob((VirtualOperator("count", 8, fixed=0.1, per_record=0.01, stateful=True),), trigger=10.0)
@@ -79,9 +81,50 @@ def test_a_bin_that_stays_is_told_five_times_and_then_given_up():
     assert said[-1] == "1 bin of counting did not move: 6"
 
 
-def test_where_no_batch_comes_nothing_is_claimed():
+@pytest.mark.parametrize("strategy", ["sudden", "fluid", "batched"])
+def test_where_no_batch_comes_all_bins_are_told_and_nothing_is_claimed(strategy):
     script = Scripted(silent=True)
-    assert script.settle("sudden") == ["4 bins of counting are told to move; no batch has shown it"]
+    assert script.settle(strategy) == ["4 bins of counting are told to move; no batch has shown it"]
+    assert len({number for step in script.placed for number in step}) == 4
+
+
+def test_a_batch_is_waited_for_as_long_as_batches_take_or_are_apart():
+    quick = [batch({"map": Op([100])}, number=number, began=number * 120_000) for number in range(3)]  # 0.7 s each
+    assert usual_interval(quick, None) == 120.0
+    assert usual_interval(quick[:1], None) == pytest.approx(0.7)
+    assert usual_interval(quick[:1], 300.0) == 300.0
+    long = [batch({"map": Op([45_000])}, number=number, began=number * 10_000) for number in range(2)]
+    assert usual_interval(long, 10.0) == pytest.approx(90.5)
+
+
+def test_a_bin_whose_stages_ran_in_two_places_moves_in_a_step_of_its_own():
+    # Nobody has placed anything yet: the two stages of bins 0 to 3 ran on different executors, each loaded where it is.
+    two = {"count": Op([1] * 4, homes=list("0101")), "distinct": Op([1] * 4, feeders=("count",), homes=list("1010"))}
+    seen = [batch(two, slots=(1, 1)), batch(two, slots=(1, 1), number=1)]
+    placed = []
+
+    def run(moved):
+        placed.append(dict(moved))
+        home = {**dict.fromkeys(range(4)), **{k: v for step in placed for k, v in step.items()}}
+        first = [home[number] or "0101"[number] for number in range(4)]
+        second = [home[number] or "1010"[number] for number in range(4)]
+        seen.append(
+            batch(
+                {"count": Op([1] * 4, homes=first), "distinct": Op([1] * 4, feeders=("count",), homes=second)},
+                slots=(1, 1),
+                number=len(seen),
+            )
+        )
+
+    there = [Executor("0", "host", 1), Executor("1", "host", 1)]
+    query = Query("counting", 10.0, lambda: seen, run, lambda: True, lambda: frozenset("01"))
+    list(Moving(Way()).settle(query, there, "fluid"))
+    assert [len(step) for step in placed] == [1] * 4
+    # By hand, too, where most bins have no home yet.
+    placed.clear()
+    del seen[2:]
+    list(Moving(Way()).settle(query, there, "fluid", {2: "1"}))
+    assert placed == [{2: "1"}]
 
 
 def test_bins_go_where_they_are_told_and_the_others_stay():

@@ -77,6 +77,18 @@ def test_a_new_executor_draws_from_all_the_old_ones():
     assert len({one.source for one in moved}) == 3
 
 
+def test_one_hot_bin_does_not_keep_a_new_executor_from_taking_others():
+    # 10 and nine of 1 on one executor, nineteen of 1 on the other: 19 each. The hot bin moves, and then the second one
+    # gives as many as even it out with the new one, though the hot one would not fit: 9, 15 and 14.
+    bins = [Bin(0, 10.0), *(Bin(number) for number in range(1, 29))]
+    now = {number: "0" if number < 10 else "1" for number in range(29)}
+    assert sorted(loads(bins, placement(bins, now, executors(3))).items()) == [("0", 9.0), ("1", 15.0), ("2", 14.0)]
+
+
+def test_a_bin_that_nobody_has_a_target_for_stays():
+    assert moves([Bin(0), Bin(1)], {0: "0"}, {0: "1"}, ["0", "1"]) == [(Bin(0), "0", "1")]
+
+
 @given(pools(HEAVY))
 def test_a_balanced_placement_is_left_alone(pool):
     bins, now, there = pool

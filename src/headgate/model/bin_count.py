@@ -21,14 +21,14 @@ class BinCount(NamedTuple):
 
     bins: int
     uneven: float
-    """The largest share of an executor, in even shares, on the worst number of executors."""
+    """The longest time of a slot, in even shares, on the worst number of executors."""
     overhead: float
     """Seconds a batch spends on bins as such, on the fewest executors."""
 
     def __str__(self) -> str:
         return (
-            f"state in {self.bins} bins: on any number of executors allowed, none has more than {self.uneven:.2f} of "
-            f"an even share; on the fewest they cost about {self.overhead:.1f} s a batch as such"
+            f"state in {self.bins} bins: on any number of executors allowed, no slot has more than "
+            f"{self.uneven:.2f} of an even share; on the fewest they cost about {self.overhead:.1f} s a batch as such"
         )
 
 
@@ -43,15 +43,22 @@ def bins_to_start_with(least: int, most: int, cores: int, interval: float, fixed
     slots = most * cores
     affordable = int(_PART * interval * least * cores / fixed)
     choices = range(slots, max(slots, min(_MOST_TIMES * slots, affordable)) + 1)
-    judged = [BinCount(n, unevenness(n, least, most), n * fixed / (least * cores)) for n in choices]
+    judged = [BinCount(n, unevenness(n, least, most, cores), n * fixed / (least * cores)) for n in choices]
     enough = (one for one in judged if one.uneven <= _EVEN_ENOUGH)
     return next(enough, None) or min(judged, key=lambda one: (one.uneven, one.bins))
 
 
-def unevenness(bins: int, least: int, most: int) -> float:
-    """The largest share of an executor in even shares, on the worst number of executors.
+def unevenness(bins: int, least: int, most: int, cores: int = 1) -> float:
+    """The longest time of a slot in even shares, on the worst number of executors: bins of an executor run in waves.
 
     >>> unevenness(8, 1, 8)  # on 7 executors one has 2 of 8 bins, and even would be 8 / 7
     1.75
+    >>> unevenness(32, 1, 8, cores=4)  # on 7 executors one has 5 bins for 4 slots: two waves, and even would be 8 / 7
+    1.75
     """
-    return max(-(-bins // executors) * executors / bins for executors in range(least, most + 1))
+
+    def waves(executors: int) -> int:
+        most_of_one = -(-bins // executors)
+        return -(-most_of_one // cores)
+
+    return max(waves(executors) * cores * executors / bins for executors in range(least, most + 1))

@@ -9,7 +9,8 @@ out to nothing: what larger numbers do is not known then, until one was tried.
 Beyond what was seen, upwards and downwards, something is known in one case: where it is known how many processors tasks
 share and how much they compute. Tasks of a stage begin together, so they compute at the same time and wait at the same
 time, and each has to wait for the others' turn: with n of them on K processors, computing takes n / K times as long, or
-once where there are no more than processors. Waiting takes as long as ever.
+once where there are no more than processors. Waiting takes as long as ever. (Tasks that compute and wait by turns,
+record by record, crowd each other less than this says: downwards it is believed to half the fewest that were seen.)
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ import msgspec
 
 _FREE = 1.05
 """A slowdown within measurement noise is none."""
+_BELIEVED_DOWN_TO = 0.5
+"""Of the fewest at once that were seen: fewer still are expected to take as long as this part of them."""
 _FAR_APART = 1.5
 """How many times as many at once the last point must have for its slowdown to say anything about larger numbers."""
 
@@ -41,8 +44,8 @@ class Contention(msgspec.Struct, frozen=True):
     Half of it computing, eight at once on two processors: with four at once that half takes half as long.
 
     >>> crowded = Contention(((8, 1.0),), Computing(part=0.5, processors=2))
-    >>> crowded.slowdown(8), crowded.slowdown(4), crowded.slowdown(1)
-    (1.0, 0.75, 0.625)
+    >>> crowded.slowdown(8), crowded.slowdown(6), crowded.slowdown(4), crowded.slowdown(1)
+    (1.0, 0.875, 0.75, 0.75)
     """
 
     seen: tuple[tuple[int, float], ...]
@@ -55,8 +58,9 @@ class Contention(msgspec.Struct, frozen=True):
 
     @property
     def crowded(self) -> bool:
-        """Whether fewer at once than were ever seen would take less time each."""
-        return self.computing is not None and self.most_at_once > 0 and self.seen[0][0] > self.computing.processors
+        """Whether fewer at once take less time each: by what was seen, or by the processors they share."""
+        slowed = any(times > _FREE for _, times in self.seen)
+        return slowed or (self.computing is not None and self.most_at_once > self.computing.processors)
 
     def slowdown(self, at_once: int) -> float:
         """How many times as long a task takes as it did with the fewest at once that were seen."""
@@ -76,8 +80,8 @@ class Contention(msgspec.Struct, frozen=True):
         """By what tasks compute on the processors they share, beside the fewest at once; 1 where nobody knows that."""
         if self.computing is None:
             return 1.0
-        processors = self.computing.processors
-        turns = max(1.0, at_once / processors) / max(1.0, self.seen[0][0] / processors)
+        processors, fewest = self.computing.processors, self.seen[0][0]
+        turns = max(1.0, at_once / processors, _BELIEVED_DOWN_TO * fewest / processors) / max(1.0, fewest / processors)
         return 1.0 - self.computing.part * (1.0 - turns)
 
     def _between(self, at_once: int) -> float:

@@ -118,7 +118,9 @@ def least_pool(capacity: Capacity, come: Arrivals, wish: Wish, setting: Setting 
             least = _downwards(enough, below)
         return pool(least)
     # Upwards in ever larger steps until one does. More are not always better, since tasks may get in each other's
-    # way: where none above does, one below may.
+    # way: where that is known fewer come first, and elsewhere where none above does.
+    if capacity.crowded and (below := _first_below(enough, now - 1)):
+        return pool(_downwards(enough, below))
     found = _first(enough, now + 1, most) or _first(enough, 1, now - 1)
     return None if found is None else pool(_between(enough, *found))
 

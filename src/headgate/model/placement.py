@@ -2,7 +2,8 @@
 
 Bins whose executor is gone go first, the heaviest to wherever there is most room. Then, as long as the busiest executor
 would still be the busier one if the idlest took the heaviest bin there is, the busiest gives the idlest the bin that
-comes nearest to evening them out. What follows from that:
+comes nearest to evening them out. Executors that joined take lighter bins after that for as long as it helps: one hot
+bin is no reason to leave the rest of a new executor idle. What follows from that:
 
 * executors end up within one bin of each other, by load per slot;
 * with bins of one weight no bin moves that need not;
@@ -12,7 +13,7 @@ comes nearest to evening them out. What follows from that:
 
 import heapq
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -52,16 +53,40 @@ def placement(bins: Sequence[Bin], now: Mapping[int, str], executors: Sequence[E
     heaviest = max((one.load for one in bins), default=0.0)
     while (busy := held.busiest()) != (idle := held.idlest()) and held.better_off(busy, idle, heaviest):
         held.put(held.take(busy, held.surplus(busy, idle)), idle)
+    while (new := held.idlest_newcomer()) is not None and (busy := held.busiest()) not in held.newcomers:
+        surplus = held.surplus(busy, new)
+        if not held.better_off(busy, new, held.nearest(busy, surplus)):
+            break
+        held.put(held.take(busy, surplus), new)
     return dict(sorted(held.home.items()))
 
 
-def moves(bins: Iterable[Bin], now: Mapping[int, str], target: Mapping[int, str], there: Iterable[str]) -> list[Move]:
-    """What has to go elsewhere, by bin."""
+def moves(
+    bins: Iterable[Bin],
+    now: Mapping[int, str],
+    target: Mapping[int, str],
+    there: Iterable[str],
+    parts: Mapping[int, Collection[str]] | None = None,
+) -> list[Move]:
+    """What has to go elsewhere, by bin; a bin without a target stays.
+
+    `parts` are the executors that hold a bin where it has no home, because the stages of two operators do not agree.
+
+    >>> moves([Bin(0), Bin(1), Bin(2)], {0: "a"}, {0: "b", 1: "b"}, ["a", "b"], {1: {"a", "b"}})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [Move(bin=Bin(number=0, load=1.0, bytes=0), source='a', target='b'),
+     Move(bin=Bin(number=1, load=1.0, bytes=0), source='a', target='b')]
+    """
     known = set(there)
+
+    def source(number: int, to: str) -> str | None:
+        holding = {now[number]} if number in now else set((parts or {}).get(number, ()))
+        return min((holding & known) - {to}, default=None)
+
     return [
-        Move(one, home if (home := now.get(one.number)) in known else None, target[one.number])
+        Move(one, source(one.number, target[one.number]), target[one.number])
         for one in sorted(bins, key=lambda one: one.number)
-        if now.get(one.number) != target[one.number]
+        if one.number in target and now.get(one.number) != target[one.number]
     ]
 
 
@@ -76,6 +101,8 @@ class _Held:
         self._bins: dict[str, list[tuple[float, int, Bin]]] = {id: [] for id in self.slots}
         """By load; of equals the one with the higher number moves first, so that low ones stay put."""
         self._load = dict.fromkeys(self.slots, 0.0)
+        self.newcomers = self.slots.keys() - now.values()
+        """Those that hold nothing yet."""
         self.home: dict[int, str] = {}
         for one in bins:
             home = now.get(one.number)
@@ -88,8 +115,10 @@ class _Held:
         # Heaps that are never tidied up: an entry counts only if its load is the present one.
         self._busy = [(-self._per_slot(id), self._rank[id], id) for id in self.slots]
         self._idle = [(self._per_slot(id), self._rank[id], id) for id in self.slots]
+        self._idle_new = [one for one in self._idle if one[2] in self.newcomers]
         heapq.heapify(self._busy)
         heapq.heapify(self._idle)
+        heapq.heapify(self._idle_new)
 
     def _per_slot(self, id: str) -> float:
         return self._load[id] / self.slots[id]
@@ -104,6 +133,11 @@ class _Held:
             heapq.heappop(self._idle)
         return self._idle[0][2]
 
+    def idlest_newcomer(self) -> str | None:
+        while self._idle_new and self._idle_new[0][0] != self._per_slot(self._idle_new[0][2]):
+            heapq.heappop(self._idle_new)
+        return self._idle_new[0][2] if self._idle_new else None
+
     def better_off(self, busy: str, idle: str, load: float) -> bool:
         """Whether the one would still be the busier if the other took a bin of this load; not by a rounding error."""
         with_it = (self._load[idle] + load) / self.slots[idle]
@@ -114,20 +148,25 @@ class _Held:
         here, there = self.slots[busy], self.slots[idle]
         return (self._load[busy] * there - self._load[idle] * here) / (here + there)
 
+    def nearest(self, id: str, load: float) -> float:
+        """The load of the bin of an executor that is nearest to this."""
+        return self._bins[id][self._place(id, load)][0]
+
     def take(self, id: str, load: float) -> Bin:
         """The bin of an executor whose load is nearest to this."""
+        _, _, taken = self._bins[id].pop(self._place(id, load))
+        self._change(id, -taken.load)
+        return taken
+
+    def _place(self, id: str, load: float) -> int:
         kept = self._bins[id]
         above = bisect_left(kept, (load,))
         if above == len(kept):
-            place = above - 1
-        elif above == 0 or kept[above][0] - load < load - kept[above - 1][0]:
+            return above - 1
+        if above == 0 or kept[above][0] - load < load - kept[above - 1][0]:
             # Of all that weigh the same the last one.
-            place = bisect_left(kept, (kept[above][0], float("inf"))) - 1
-        else:
-            place = above - 1
-        _, _, taken = kept.pop(place)
-        self._change(id, -taken.load)
-        return taken
+            return bisect_left(kept, (kept[above][0], float("inf"))) - 1
+        return above - 1
 
     def put(self, one: Bin, id: str) -> None:
         insort(self._bins[id], (one.load, one.number, one))
@@ -138,3 +177,5 @@ class _Held:
         self._load[id] += by
         heapq.heappush(self._busy, (-self._per_slot(id), self._rank[id], id))
         heapq.heappush(self._idle, (self._per_slot(id), self._rank[id], id))
+        if id in self.newcomers:
+            heapq.heappush(self._idle_new, (self._per_slot(id), self._rank[id], id))

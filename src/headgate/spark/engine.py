@@ -78,8 +78,8 @@ class SparkEngine:
         """Batches that came to their end since the last call."""
         found, batch = [], self._probe.take(timeout)
         while batch is not None:
-            spent = self._processors.since_last(batch.executors)
-            if self._last is None or self._last.query == batch.query:  # of several queries nobody knows whose it is
+            spent = self._processors.since_last(batch.executors, batch.duration / 1000)
+            if spent is not None and len(self._spark.streams.active) == 1:  # of several nobody knows whose it is
                 batch = replace(batch, processors=spent)
             self._last = batch
             if self._hands is not None:

@@ -12,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
@@ -24,7 +25,7 @@ from headgate.model.bins import whereabouts
 from headgate.model.errors import HeadgateError, in_brief
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
-from headgate.spark.bins import place
+from headgate.spark.bins import place as place_bins
 from headgate.spark.internals.executors import (
     ExecutorList,
     decommission_executors,
@@ -45,16 +46,25 @@ the first of these seconds and no more than the second. Whoever waits for an exe
 """
 _RECENT = 5
 """Batches that tell what a bin costs."""
+_LATE = 3.0
+"""So many times as late as usual is never."""
 
 
 class Patience(NamedTuple):
     """Seconds."""
 
     boundary: float = 60.0
-    """For the end of a batch: a query without input has none, and is then at a boundary already."""
+    """For the end of a batch, at the least: a query without input has none, and is then at a boundary already. Where
+    batches are longer or further apart, it is three times that."""
     joining: float = 300.0
     """For executors to come, before this hand lets go; the controller decides earlier that it is short of them."""
     leaving: float = 90.0
+
+
+def usual_interval(seen: Sequence[MicroBatch], trigger: float | None) -> float:
+    """The longest time, in seconds, from the end of one batch to that of the next, by the last ones."""
+    apart = [(after.began - before.began) / 1000 for before, after in pairwise(seen)]
+    return max(trigger or 0.0, *(one.duration / 1000 for one in seen), *apart)
 
 
 class _Superseded(Exception):  # noqa: N818 - not an error
@@ -92,6 +102,8 @@ class Hands:
         self._glanced: tuple[float, tuple[Executor, ...]] = (0.0, ())
         self._recent: dict[str, deque[MicroBatch]] = {}
         """Query -> its last batches."""
+        self._triggers: dict[str, float | None] = {}
+        """Query -> its fixed interval in seconds, where it has one."""
         self._ended: Counter[str] = Counter()
         """Query -> batches that came to their end."""
         self._changed = threading.Condition()
@@ -269,9 +281,10 @@ class Hands:
         batches = self._ended.total()
         for query in self._running():
             before = self._ended[str(query.id)]
-            self._settle(action, query, staying)
-            if self._ended[str(query.id)] > before:
-                self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving})
+            told = self._settle(action, query, staying)
+            # A batch that came since has shown where bins are; without one, what they were told is what counts.
+            shown = self._ended[str(query.id)] > before
+            self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving}, set() if shown else told)
         if self._ended.total() == batches:  # else the batch that showed the last bins to be elsewhere has just ended
             self._boundary()
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
@@ -294,11 +307,13 @@ class Hands:
         self._leaving -= ids
         self._look()
 
-    def _refuse_to_lose_bins(self, query: str, leaving: set[str]) -> None:
-        """Executors that leave are emptied first, or stay."""
+    def _refuse_to_lose_bins(self, query: str, leaving: set[str], told: set[int]) -> None:
+        """Executors that leave are emptied first, or stay; bins that were told to move count as moved."""
         with self._changed:
-            last = self._recent[query][-1]
-        left = sorted(number for number, there in whereabouts(last).items() if there & leaving)
+            last = self._recent[query][-1] if query in self._recent else None
+        if last is None:
+            return  # no batch yet, so no state
+        left = sorted(number for number, there in whereabouts(last).items() if there & leaving and number not in told)
         if left:
             raise HeadgateError(f"bins {', '.join(map(str, left))} of {last.name} are still on executors that leave")
 
@@ -316,17 +331,26 @@ class Hands:
                 active = {executor.id for executor in self._there.active()}
                 self._settle(action, query, [one for one in self._look() if one.id in active])
 
-    def _settle(self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]) -> None:
-        """Put the bins of a query on these executors, and see that they went there."""
-        id = str(query.id)
+    def _settle(
+        self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]
+    ) -> set[int]:
+        """Put the bins of a query on these executors, and see that they went there; the bins that were told to go."""
+        id, told = str(query.id), set[int]()
         last = self._recent.get(id)
         if not last:
-            return  # no batch yet, so no state that anyone could place
+            return told  # no batch yet, so no state that anyone could place
+
+        self._triggers[id] = trigger_seconds(query)
+
+        def place(moved: Mapping[int, str]) -> None:
+            self._place(id, str(query.runId), moved, executors)
+            told.update(moved)
+
         of = Query(
             last[-1].name or id,
-            trigger_seconds(query),
+            self._triggers[id],
             lambda: tuple(last),
-            lambda moved: self._place(id, str(query.runId), moved, executors),
+            place,
             lambda: self._boundary(id),
             lambda: frozenset(one.id for one in self._there.active()),
         )
@@ -343,6 +367,7 @@ class Hands:
             self._boundary(id)
         for said in self._moving.settle(of, executors, by_hand.strategy, by_hand.to):
             self._tell(action.plan, said)
+        return told
 
     def _place(self, id: str, run: str, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
         query = next((one for one in self._running() if (str(one.id), str(one.runId)) == (id, run)), None)
@@ -354,7 +379,7 @@ class Hands:
         before = keep_tasks_at_home(self._spark, f"{min(max(2 * longest, least), most):.0f}s")
         if not self._placed:
             self._waited_before, self._placed = before, True
-        place(self._spark, query, moves, executors)
+        place_bins(self._spark, query, moves, executors)
 
     def _boundary(self, query: str | None = None) -> bool:
         """Until a batch is over, of this query or any; False where nothing runs for as long as patience lasts."""
@@ -363,8 +388,19 @@ class Hands:
             return self._ended[query] if query is not None else self._ended.total()
 
         with self._changed:
-            now = ended()
-            self._changed.wait_for(lambda: ended() > now or self._superseded, self._patience.boundary)
-            over = ended() > now
-        self._still()
-        return over
+            now, over = ended(), False
+        while not over:
+            with self._changed:
+                concerned = [id for id in self._recent if query in (None, id)]
+                usual = max((usual_interval(self._recent[id], self._triggers.get(id)) for id in concerned), default=0.0)
+                patience = max(self._patience.boundary, _LATE * usual)
+                self._changed.wait_for(lambda: ended() > now or self._superseded, patience)
+                over = ended() > now
+            self._still()
+            if not over and not self._in_a_batch(query):
+                return False
+        return True
+
+    def _in_a_batch(self, query: str | None) -> bool:
+        """Whether one runs right now, however long it has been."""
+        return any(one.status["isTriggerActive"] for one in self._running() if query in (None, str(one.id)))

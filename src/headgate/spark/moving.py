@@ -91,9 +91,10 @@ class Moving:
                 yield f"executor {', '.join(sorted(gone))} is gone; bins of {query.name} stay where they are for now"
                 return
             last = query.batches()[-1]
-            now = {number: home for number, home in now.items() if number not in whereabouts(last)} | dict(homes(last))
+            known = whereabouts(last)
+            now = {number: home for number, home in now.items() if number not in known} | dict(homes(last))
             route = plan.route._replace(loading=self.loading)
-            left = moves(route.bins, now, plan.target, route.slots)
+            left = moves(route.bins, now, plan.target, route.slots, known)
             todo = [one for one in left if tried[one.bin.number] < _TRIES]
             step = next(steps(todo, now, route), None)
             if step is None:
@@ -102,6 +103,8 @@ class Moving:
             query.place({one.bin.number: one.target for one in step.moves})
             shown = self._shown(query, step, plan.route.bins)
             if shown is None:
+                # Nothing runs: no batch is there to be made longer, and what is left unsaid would stay where it is.
+                query.place({one.bin.number: one.target for one in todo})
                 told = f"{many(len(todo), 'bin')} of {query.name} {'is' if len(todo) == 1 else 'are'} told to move"
                 yield f"{told}; no batch has shown it"
                 return

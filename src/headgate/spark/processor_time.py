@@ -9,8 +9,8 @@ _PARENT, _FIRST, _OWN, _LAST = 1, 11, 13, 15
 """Places in `stat` behind the name: the parent; user and system time, its own and that of children it has buried."""
 _IDLE = (3, 4)
 """Places in the machine's own line: idle, and waiting for a disk."""
-_GUEST = 8
-"""From here on it is time that was counted before, as the user's."""
+_STOLEN = 7
+"""From here on it is time that other machines on the same hardware took, and time that was counted before."""
 
 
 def processor_seconds(roots: Iterable[int]) -> float:
@@ -45,5 +45,5 @@ def seconds_since_boot(proc: Path = Path("/proc")) -> float:
     """Processor time that all processors together have spent on anything."""
     with (proc / "stat").open() as file:
         _, *fields = file.readline().split()
-    spent = [int(field) for place, field in enumerate(fields[:_GUEST]) if place not in _IDLE]
+    spent = [int(field) for place, field in enumerate(fields[:_STOLEN]) if place not in _IDLE]
     return sum(spent) / _TICKS

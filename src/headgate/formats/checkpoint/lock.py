@@ -33,5 +33,5 @@ def locked(checkpoint: str) -> Iterator[None]:
 
 def beside(checkpoint: str, suffix: str) -> Path:
     """A name beside a checkpoint."""
-    whole = Path(checkpoint).absolute()
+    whole = Path(checkpoint).resolve()  # two names of one checkpoint have one lock
     return whole.with_name(whole.name + suffix)
