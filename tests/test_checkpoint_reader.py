@@ -2,21 +2,26 @@
 
 import io
 import json
+import os
 import shutil
 import zipfile
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from headgate.cli.main import main
+from headgate.control.actions import Layout, Restart
+from headgate.control.said import Failed
 from headgate.formats.checkpoint.backup import back_up, backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
+from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import InputError
 from headgate.model.rewrite import StoreDigest, differences, refuse_for_good
-from headgate.runtime.entries import Seen
+from headgate.runtime.entries import Intent, Seen
 from headgate.runtime.journal import Journal
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 
@@ -247,18 +252,137 @@ def test_a_backup_is_only_believed_if_it_is_of_the_same_query(checkpoint):
     assert (back_up(str(checkpoint.folder), 7) / "metadata").read_text() == '{"id":"another-query"}'
 
 
-def test_a_rewrite_is_taken_back_file_by_file_and_what_others_need_stays(checkpoint):
+def files(checkpoint):
+    return {
+        path.relative_to(checkpoint.folder): path.read_bytes()
+        for path in checkpoint.folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def rewritten(checkpoint):
+    """From 2 bins into 3, in batch 7; the files as they were before."""
     rewritable(checkpoint, bins=2)
     checkpoint.write("state/0/0/7.zip", snapshot())
-    before = {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()}
+    before = files(checkpoint)
     checkpoint.commit(7, bins=3)
     for number in range(3):
         checkpoint.write(f"state/0/{number}/8.zip", snapshot(100))
+        checkpoint.write(f"state/0/{number}/.8.zip.crc", b"crc")
         checkpoint.write(f"state/0/{number}/SSTs/b", b"x" * 100)
+    for log in ("offsets", "commits"):
+        checkpoint.write(f"{log}/.7.crc", b"crc")
     (checkpoint.folder / "state/0/_metadata/v2").mkdir()
     shutil.copy(checkpoint.folder / "state/0/_metadata/metadata", checkpoint.folder / "state/0/_metadata/v2/7")
+    return before
+
+
+def test_a_rewrite_is_taken_back_file_by_file_and_what_others_need_stays(checkpoint):
+    before = rewritten(checkpoint)
     assert take_back(str(checkpoint.folder)) == 2
-    assert {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()} == before
+    assert files(checkpoint) == before
+
+
+class Killed(BaseException):
+    """What nothing catches."""
+
+
+def killed_at(monkeypatch, where, name, call):
+    """Have the call of this number end the process, as far as anyone can tell; one that goes on is counted down."""
+    real, left = getattr(where, name), [call]
+
+    def counted(*given, **options):
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        return real(*given, **options)
+
+    monkeypatch.setattr(where, name, counted)
+
+
+def test_taking_back_can_be_cut_off_at_every_file_and_said_again(tmp_path, monkeypatch):
+    cut = 0
+    while True:
+        checkpoint = Checkpoint(tmp_path / str(cut) / "checkpoint")
+        before = rewritten(checkpoint)
+        with monkeypatch.context() as patched:
+            killed_at(patched, Path, "unlink", cut)
+            try:
+                take_back(str(checkpoint.folder))
+                break
+            except Killed:
+                pass
+        # Whatever is left of it, it counts as a rewrite that was not finished, or is gone without a trace.
+        assert checkpoint.read().rewriting in (3, None)
+        assert checkpoint.read().partitions == (3 if cut < 2 else 2)  # until its commit is gone it is done
+        assert take_back(str(checkpoint.folder)) == 2
+        assert files(checkpoint) == before
+        cut += 1
+    assert cut == 14  # two of each log, three of each bin, the operator's own
+
+
+def test_a_backup_can_be_cut_off_at_every_file_and_made_again(checkpoint, monkeypatch):
+    rewritable(checkpoint)
+    cut = 0
+    while True:
+        with monkeypatch.context() as patched:
+            killed_at(patched, os, "link", cut)
+            try:
+                made = back_up(str(checkpoint.folder), 7)
+                break
+            except Killed:
+                cut += 1
+        assert backup_of(str(checkpoint.folder), 7) is None  # half of one is none
+    assert cut == len(files(checkpoint)) > 4
+    assert files(Checkpoint(made)) == files(checkpoint)
+
+
+@pytest.fixture
+def restarting(tmp_path):
+    """The journal of a job that was killed after it was told to cut its state into 3 bins."""
+    with Journal(tmp_path / "journal") as journal:
+        journal.append(Intent(1.0, Restart(5, Layout({"state": 3}))))
+        yield journal
+
+
+def test_a_rewrite_that_a_person_took_back_is_not_done_again_by_the_job(checkpoint, restarting, capsys):
+    rewritten(checkpoint)
+    rewrites = StateRewrites(str(checkpoint.folder), restarting)
+    assert rewrites.left_undone() == (5, 3)
+    assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
+    assert "has 2 bins again" in capsys.readouterr().out
+    assert rewrites.left_undone() == (0, None)
+    *_, (_, last) = restarting.entries()
+    assert last.said == Failed(5, "the rewrite was taken back by hand")
+
+
+def test_what_was_taken_back_before_the_query_went_on_says_nothing_about_a_later_rewrite(checkpoint, restarting):
+    rewritten(checkpoint)
+    assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
+    checkpoint.commit(7, bins=2)
+    assert StateRewrites(str(checkpoint.folder), restarting).left_undone() == (5, 3)
+
+
+def test_a_job_that_asks_for_another_state_store_than_its_checkpoint_has_is_refused_by_name(checkpoint, restarting):
+    rewritable(checkpoint)
+    rewrites = StateRewrites(str(checkpoint.folder), restarting)
+    assert rewrites.other_store(None) is None
+    assert rewrites.other_store(ROCKSDB) is None
+    refused = rewrites.other_store(IN_MEMORY)
+    assert refused.startswith(
+        f"{checkpoint.folder}: its state is kept by {ROCKSDB}, and spark.sql.streaming.stateStore"
+    )
+    assert "a checkpoint keeps its state store for life" in refused
+
+
+def test_two_names_of_one_checkpoint_have_one_lock(checkpoint, tmp_path):
+    (tmp_path / "other-name").symlink_to(checkpoint.folder)
+    with (
+        locked(str(checkpoint.folder)),
+        pytest.raises(InputError, match="a job runs on it"),
+        locked(str(tmp_path / "other-name")),
+    ):
+        pass
 
 
 def test_a_checkpoint_that_was_just_written_to_is_taken_to_be_in_use(checkpoint, capsys):

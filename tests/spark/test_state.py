@@ -1,5 +1,10 @@
 """State that is moved and rewritten stays what it is; `make verify-state` does it for every kind of operator."""
 
+import os
+import signal
+import threading
+import time
+
 import pytest
 
 from campaigns.rewrite_crashes import drained, images_of, recovered
@@ -7,7 +12,7 @@ from campaigns.state import KEYS, KINDS, Kind, Trial, source
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
-from headgate.model.errors import InputError
+from headgate.model.errors import HeadgateError, InputError
 from headgate.spark.internals.hadoop_folders import HadoopFolders
 from headgate.spark.rewriting import rewrite
 from headgate.spark.state_digest import digests, with_rows
@@ -64,6 +69,28 @@ def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):
     assert after == before
     with pytest.raises(InputError, match="no rewrite of state"):
         take_back(str(counted))
+
+
+def test_a_rewrite_that_is_interrupted_is_over_when_it_is_taken_back(rocksdb, counted):
+    def files():
+        return {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
+
+    def interrupt_as_a_person_would():
+        tracker = rocksdb.sparkContext.statusTracker()
+        while not tracker.getJobIdsForGroup("headgate-rewrite"):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = files()
+    waiting = threading.Thread(target=interrupt_as_a_person_would)
+    waiting.start()
+    with pytest.raises(HeadgateError, match=r"interrupted; (it was taken back|nothing was changed)"):
+        rewrite(rocksdb, str(counted), 9, keep_backup=False)
+    waiting.join()
+    assert not any(one.name == "headgate-rewrite" for one in threading.enumerate())
+    time.sleep(1.0)  # for whatever would still write
+    assert files() == before
+    assert rewrite(rocksdb, str(counted), 9, keep_backup=False).rows == KEYS
 
 
 def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksdb, counted):

@@ -187,7 +187,7 @@ def _undo(given: argparse.Namespace) -> int:
     from headgate.formats.checkpoint.folders import LocalFolders
     from headgate.formats.checkpoint.lock import locked
     from headgate.formats.checkpoint.reader import read_state
-    from headgate.formats.checkpoint.undoing import take_back
+    from headgate.formats.checkpoint.undoing import take_back_by_hand
     from headgate.spark.rewriting import refuse_if_in_use
 
     checkpoint = _here(given.checkpoint)
@@ -195,7 +195,7 @@ def _undo(given: argparse.Namespace) -> int:
     with locked(checkpoint):
         if not given.not_running:
             refuse_if_in_use(checkpoint)
-        print(f"{given.checkpoint}: has {take_back(checkpoint)} bins again")
+        print(f"{given.checkpoint}: has {take_back_by_hand(checkpoint)} bins again")
         backup = backup_of(checkpoint, begun or 0)
         if backup is not None:
             shutil.rmtree(backup, ignore_errors=True)  # it is what the checkpoint is again

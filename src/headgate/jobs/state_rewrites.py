@@ -4,6 +4,7 @@ How far a rewrite got is in the checkpoint itself, and that one was wanted is in
 next can finish it.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 from headgate.control.actions import Restart
 from headgate.control.said import Failed
 from headgate.formats.checkpoint.backup import backup_of
+from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
-from headgate.formats.checkpoint.reader import read_state
+from headgate.formats.checkpoint.reader import provider_of, read_state
+from headgate.formats.checkpoint.undoing import taken_back_by_hand
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import InputError
@@ -82,7 +85,10 @@ class StateRewrites:
         )
 
     def left_undone(self) -> tuple[int, int | None]:
-        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed."""
+        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed.
+
+        One that a person took back has failed: who did so does not want it again.
+        """
         plan, bins = 0, None
         for _, entry in self._journal.entries():
             match entry:
@@ -92,7 +98,21 @@ class StateRewrites:
                     plan, bins = 0, None
                 case Spoke(said=Failed() as failed) if failed.plan == plan:
                     plan, bins = 0, None
+        path = on_this_machine(self._checkpoint)
+        if plan and path is not None and self._state() is not None and taken_back_by_hand(path):
+            self._journal.append(Spoke(time.time(), Failed(plan, "the rewrite was taken back by hand")))
+            return 0, None
         return plan, bins
+
+    def other_store(self, asked: str | None) -> str | None:
+        """Why a job that asks for a state store by this class cannot go on; None where it can, or asks for none."""
+        state = self._state()
+        if asked is None or state is None or not state.operators or provider_of(asked) == state.provider:
+            return None
+        return (
+            f"{state.path}: its state is kept by {state.provider_class}, and {PROVIDER} asks for {asked}; a checkpoint "
+            f"keeps its state store for life: take the setting out, or name another checkpoint"
+        )
 
     def _never_compared(self, state: CheckpointState) -> bool:
         """The last thing that happened is a rewrite of this job's that is over, and its backup is still there."""

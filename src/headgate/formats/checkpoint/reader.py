@@ -41,6 +41,15 @@ class _OperatorFile(msgspec.Struct):
     stores: list[_Store] = msgspec.field(name="stateStoreInfo")
 
 
+def provider_of(name: str) -> Provider:
+    """Which state store a class is.
+
+    >>> provider_of("org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"), provider_of("a.b.Mine")
+    ('rocksdb', 'other')
+    """
+    return _PROVIDERS.get(name.rpartition(".")[2], "other")
+
+
 def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
     """What a checkpoint holds, as of its last committed batch or an earlier one; `InputError` where it is none."""
     query = _query(folders)
@@ -54,7 +63,7 @@ def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
     return CheckpointState(
         folders.root,
         query,
-        _PROVIDERS.get(provider.rpartition(".")[2], "other"),
+        provider_of(provider),
         provider,
         int(partitions) if partitions and partitions.isdigit() else None,
         last,

@@ -10,6 +10,7 @@ from pathlib import Path
 from headgate.formats.checkpoint.batch_logs import SHUFFLE_PARTITIONS, settings_of
 from headgate.formats.checkpoint.bin_files import tables
 from headgate.formats.checkpoint.folders import LocalFolders
+from headgate.formats.checkpoint.lock import beside
 from headgate.formats.checkpoint.reader import read_state
 from headgate.model.errors import InputError
 
@@ -34,6 +35,29 @@ def take_back(path: str) -> int:
     return before
 
 
+def take_back_by_hand(path: str) -> int:
+    """The same for a person, who does not want it done again: a word is left beside the checkpoint for the job."""
+    batch = read_state(LocalFolders(path)).begun
+    bins = take_back(path)
+    _word(path).write_text(str(batch), encoding="utf-8")
+    return bins
+
+
+def taken_back_by_hand(path: str) -> bool:
+    """Whether the last thing that happened is that a person took a rewrite back; asked once, since it is then known."""
+    word, committed = _word(path), read_state(LocalFolders(path)).committed
+    try:
+        batch = word.read_text(encoding="utf-8")
+        word.unlink()
+    except OSError:
+        return False
+    return committed is not None and batch == str(committed + 1)
+
+
+def _word(path: str) -> Path:
+    return beside(path, ".taken-back")
+
+
 def bins_of(folders: LocalFolders, batch: int) -> int | None:
     """The bins that a batch was to run with; None where nothing says."""
     try:
@@ -44,7 +68,7 @@ def bins_of(folders: LocalFolders, batch: int) -> int | None:
 
 
 def _remove(log: Path, name: str) -> None:
-    for file in (name, f".{name}.crc"):
+    for file in (f".{name}.crc", name):  # the name itself last: as long as it is there, this can be said again
         (log / file).unlink(missing_ok=True)
 
 

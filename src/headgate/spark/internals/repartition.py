@@ -1,7 +1,11 @@
 """Spark's own rewrite of the state of a stopped query, which is not public yet."""
 
+import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from pyspark import InheritableThread
 
 from headgate.model.errors import HeadgateError, in_brief
 
@@ -10,7 +14,8 @@ if TYPE_CHECKING:
 
 _GROUP = "headgate-rewrite"
 _PATIENCE = 60.0
-"""Seconds for the tasks of a rewrite that has failed to come to their end."""
+"""Seconds for a rewrite that has failed or is not wanted any more to come to its end."""
+_GLANCE = 0.1
 
 
 class StillWritingError(HeadgateError):
@@ -25,26 +30,45 @@ def can_repartition(spark: "SparkSession") -> bool:
 def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
     """Write the state of a checkpoint anew, in so many bins; one that was cut short goes on.
 
-    Where it fails no task of it runs any more when the error is raised (or else it is a `StillWritingError`): one that
-    wrote a file after the rewrite was taken back would put it into the next batch's state.
+    Where it fails or is interrupted nothing of it runs any more when the error is raised (or else it is a
+    `StillWritingError`): what wrote a file after the rewrite was taken back would put it into the next batch's state.
 
     Needs: `SparkSession._streamingCheckpointManager`, and the status tracker.
     """
-    context = spark.sparkContext
-    context.setJobGroup(_GROUP, "rewriting state", interruptOnCancel=True)
+    failed: list[Exception] = []
+
+    def call() -> None:
+        spark.sparkContext.setJobGroup(_GROUP, "rewriting state", interruptOnCancel=True)
+        try:
+            spark._streamingCheckpointManager.repartition(checkpoint, bins)
+        except Exception as problem:
+            failed.append(problem)
+
+    # On a thread of its own, since an interrupt ends only this side of a call: the JVM goes on, and starts a job for
+    # each store, until that thread is over.
+    rewriting = InheritableThread(target=call, name="headgate-rewrite")
+    rewriting.start()
     try:
-        spark._streamingCheckpointManager.repartition(checkpoint, bins)
-    except (Exception, KeyboardInterrupt) as problem:
-        context.cancelJobGroup(_GROUP)
-        deadline = time.monotonic() + _PATIENCE
-        while _tasks_run(spark._jsc.sc().statusTracker()):
-            if time.monotonic() > deadline:
-                raise StillWritingError(in_brief(problem)) from problem
-            time.sleep(0.1)
+        rewriting.join()
+    except KeyboardInterrupt as problem:
+        _wait_out(spark, rewriting, problem)
         raise
-    finally:
-        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-            context.setLocalProperty(name, None)  # type: ignore[arg-type]
+    if failed:
+        _wait_out(spark, rewriting, failed[0])
+        raise failed[0]
+
+
+def _wait_out(spark: "SparkSession", rewriting: threading.Thread, problem: BaseException) -> None:
+    """Cancel whatever it starts until it is over and no task of it runs; to be interrupted once is enough."""
+    deadline = time.monotonic() + _PATIENCE
+    tracker = spark._jsc.sc().statusTracker()
+    while rewriting.is_alive() or _tasks_run(tracker):
+        if time.monotonic() > deadline:
+            raise StillWritingError(in_brief(problem)) from problem
+        with suppress(KeyboardInterrupt):
+            spark.sparkContext.cancelJobGroup(_GROUP)
+            rewriting.join(_GLANCE)
+            time.sleep(0.0 if rewriting.is_alive() else _GLANCE)
 
 
 def _tasks_run(tracker: Any) -> bool:
