@@ -1,12 +1,14 @@
 """In which steps bins move, and what each is said to cost. Expected values by hand."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.model.microbatch import Executor
-from headgate.model.migration import STRATEGIES, LoadTime, hottest, migration
-from headgate.model.placement import Bin, Move, placement
+from headgate.model.migration import STRATEGIES, LoadTime, Route, migration, steps
+from headgate.model.placement import Bin, Move, moves, placement
 
 MB = 1_000_000
 LOADING = LoadTime(fixed=0.5, per_byte=1e-8, at_once=4)
@@ -65,9 +67,27 @@ def test_hottest_first_stops_where_the_busiest_has_nothing_left_to_give():
     left = [Move(bins[2], "1", "2")]
     slots = {"0": 1, "1": 1, "2": 1}
     # 9 against 8: whatever else moves, the batch waits for the one large bin.
-    staying = frozenset(slots)
-    assert hottest(left, bins, {0: "0", 1: "1", 2: "1"}, slots, staying) is None
-    assert hottest(left, bins[1:], {1: "1", 2: "1"}, slots, staying) == left[0]
+    route = Route(bins, slots, frozenset(slots), "hottest-first", LOADING, allowed=0.0)
+    assert list(steps(left, {0: "0", 1: "1", 2: "1"}, route)) == []
+    (step,) = steps(left, {1: "1", 2: "1"}, route._replace(bins=bins[1:]))
+    assert step.moves == (left[0],)
+
+
+@pytest.mark.parametrize("allowed", [0.0, 10.0])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_steps_of_ten_thousand_bins_on_a_thousand_executors_are_planned_in_a_second(strategy, allowed):
+    bins = [Bin(number, 1.0 + number * 37 % 101, 10 * MB) for number in range(10_000)]
+    before = placement(bins, {}, executors(500))
+    target = placement(bins, before, executors(1000))
+    slots = {one.id: 1 for one in executors(1000)}
+    began = time.perf_counter()
+    todo = moves(bins, before, target, slots)
+    planned = list(steps(todo, before, Route(bins, slots, frozenset(slots), strategy, LOADING, allowed)))
+    took = time.perf_counter() - began
+    assert took < 1.0
+    moved = sum(len(step.moves) for step in planned)
+    assert 0 < moved <= len(todo)
+    assert strategy == "hottest-first" or moved == len(todo)
 
 
 def test_whatever_the_strategy_an_executor_that_leaves_is_emptied():

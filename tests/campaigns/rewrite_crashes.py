@@ -108,7 +108,7 @@ def cut_off_everywhere(spark: SparkSession, kind: Kind, folder: Path) -> str:
 def main() -> int:
     """Every image of a rewrite of each kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kinds", default="aggregation,join")
+    parser.add_argument("--kinds", default="aggregation,join,transform")
     given = parser.parse_args()
     failures = 0
     with LocalCluster(workers=1, slots=2 * FEW, memory="4g") as cluster:

@@ -80,7 +80,8 @@ def _costs(state: CheckpointState) -> list[str]:
     lines = [f"to move the largest bin adds about {LoadTime().of([largest]):.1f} s to one batch"]
     if state.provider == "rocksdb":
         # A row has some hundred bytes where nobody has counted them.
-        seconds = RewriteRate().pause(stores, state.bytes // 200 if state.rows is None else state.rows, state.bytes)
+        rows = state.bytes // 200 if state.rows is None else state.rows
+        seconds = RewriteRate().pause(stores, rows, state.bytes, state.partitions or 1)
         lines.append(
             f"to cut it into another number of bins takes about {seconds:.0f} s beside what Spark needs to start, "
             "with the query stopped"

@@ -13,6 +13,7 @@ longer. The strategies differ in how much of that they put into one batch:
 `sudden`, `fluid` and `batched` are the strategies of Megaphone (VLDB'19), with batches in place of its times.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -145,25 +146,31 @@ def _groups(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Itera
     if homeless:
         yield homeless
     if strategy == "batched":
-        yield from _matchings(rest, route.slots, route.loading, route.allowed)
+        yield from _matchings(rest, route.loading, route.allowed)
     elif strategy == "fluid":
         yield from ([one] for one in rest)
     else:
         home = {**now, **{one.bin.number: one.target for one in homeless}}
-        while (one := hottest(rest, route.bins, home, route.slots, route.staying)) is not None:
-            yield [one]
-            rest.remove(one)
-            home[one.bin.number] = one.target
+        yield from ([one] for one in _hottest_first(rest, home, route))
 
 
-def _matchings(rest: list[Move], slots: Mapping[str, int], loading: LoadTime, allowed: float) -> Iterator[list[Move]]:
+def _matchings(rest: list[Move], loading: LoadTime, allowed: float) -> Iterator[list[Move]]:
+    """No executor takes part twice, so a step delays by its longest load, or by all of them as the machine allows."""
+    seconds = {one.bin.number: loading.of([one.bin.bytes]) for one in rest}
+    quickest = min(seconds.values(), default=0.0)
     while rest:
         step, busy, left = [rest[0]], {rest[0].source, rest[0].target}, list[Move]()
-        for one in rest[1:]:
-            fits = not busy & {one.source, one.target} and delay([*step, one], slots, loading) <= allowed
-            if fits:
+        longest = total = seconds[rest[0].bin.number]
+        for place, one in enumerate(rest[1:], 1):
+            if (total + quickest) / loading.at_once > allowed or longest > allowed:
+                left += rest[place:]  # nothing more fits
+                break
+            load = seconds[one.bin.number]
+            fits = load <= allowed and (total + load) / loading.at_once <= allowed
+            if fits and not busy & {one.source, one.target}:
                 step.append(one)
                 busy |= {one.source, one.target}
+                longest, total = max(longest, load), total + load
             else:
                 left.append(one)
         yield step
@@ -190,23 +197,33 @@ def delay(moved: Sequence[Move], slots: Mapping[str, int], loading: LoadTime) ->
     return max(slowest, loading.of([one.bin.bytes for one in moved]) / loading.at_once)
 
 
-def hottest(
-    todo: Sequence[Move],
-    bins: Sequence[Bin],
-    now: Mapping[int, str],
-    slots: Mapping[str, int],
-    staying: frozenset[str],
-) -> Move | None:
-    """Of the moves that are left, the one that relieves the executor that holds the batch back.
+def _hottest_first(rest: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Move]:
+    """Of the moves that are left, always the one that relieves the executor that holds the batch back.
 
-    None where that executor has nothing left to give: nothing else that moves would make the batch shorter. What is on
-    executors that do not stay has to move in any case.
+    It ends where that executor has nothing left to give: nothing else that moves would make the batch shorter. What is
+    on executors that do not stay has to move in any case, and goes first. `rest` has the heaviest bins first.
     """
-    load = dict.fromkeys(slots, 0.0)
-    for one in bins:
-        if now.get(one.number) in load:
-            load[now[one.number]] += one.load / max(1, slots[now[one.number]])
-    busiest = max(load, key=lambda id: load[id], default=None)
-    due = [one for one in todo if one.source not in staying]
-    giving = due or [one for one in todo if one.source == busiest]
-    return max(giving, key=lambda one: (one.bin.load, -one.bin.number), default=None)
+    load = dict.fromkeys(route.slots, 0.0)
+
+    def change(id: str | None, by: float) -> None:
+        if id in load:
+            load[id] += by / max(1, route.slots[id])
+
+    for kept in route.bins:
+        change(now.get(kept.number), kept.load)
+    due = [one for one in rest if one.source not in route.staying]
+    giving: dict[str | None, deque[Move]] = {}
+    for one in rest:
+        if one.source in route.staying:
+            giving.setdefault(one.source, deque()).append(one)
+    while load:
+        busiest = max(load, key=load.__getitem__)
+        if due:
+            move = due.pop(0)
+        elif giving.get(busiest):
+            move = giving[busiest].popleft()
+        else:
+            return
+        yield move
+        change(move.source, -move.bin.load)
+        change(move.target, move.bin.load)

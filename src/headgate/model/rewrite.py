@@ -24,20 +24,27 @@ class StoreDigest(msgspec.Struct, frozen=True):
 class RewriteRate(msgspec.Struct, frozen=True):
     """How fast rewriting goes, measured by `make bench-rewrite` on two cores."""
 
-    fixed: float = 1.0
+    fixed: float = 0.4
     """Seconds whatever the size, for each store."""
+    per_bin: float = 0.1
+    """Of a slot, for each new bin of each store: a task, and a snapshot."""
     per_row: float = 5e-6
     per_byte: float = 1e-8
     reading: float = 0.5
     """What reading everything once takes, as a part of that; it is read before and after."""
 
-    def seconds(self, stores: int, rows: int, size: int) -> float:
-        """To write so many stores, rows and bytes anew."""
-        return self.fixed * stores + self.per_row * rows + self.per_byte * size
+    def seconds(self, stores: int, rows: int, size: int, bins: int, slots: int = 2) -> float:
+        """To write so many stores, rows and bytes anew, in so many bins, on so many slots.
 
-    def pause(self, stores: int, rows: int, size: int) -> float:
+        >>> RewriteRate().seconds(stores=1, rows=100_000, size=100_000_000, bins=24)
+        3.1
+        """
+        each = self.fixed + self.per_bin * bins / max(1, slots)
+        return each * stores + self.per_row * rows + self.per_byte * size
+
+    def pause(self, stores: int, rows: int, size: int, bins: int, slots: int = 2) -> float:
         """With reading it before and after."""
-        return self.seconds(stores, rows, size) * (1 + 2 * self.reading)
+        return self.seconds(stores, rows, size, bins, slots) * (1 + 2 * self.reading)
 
 
 def refuse_for_good(state: CheckpointState, bins: int) -> None:

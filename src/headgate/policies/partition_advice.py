@@ -7,7 +7,7 @@ between. What that gains counts over a horizon, what it costs only once.
 Operators with state share one number, their bins; those without, behind a shuffle, are advised about as one as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -98,18 +98,24 @@ def partition_advice(
     stateful = [one for one in model.operators if one.stateful]
     found = list[PartitionAdvice]()
     if stateless:
-        found += _worth_it(model, come, wish, now, stateless, _RESTART)
+        found += _worth_it(model, come, wish, now, stateless, lambda _: _RESTART)
     kept = batches[-1].state
     if stateful and kept and all(_rewritable(one) for one in kept):
-        found += _worth_it(model, come, wish, now, stateful, _RESTART + _rewriting(kept))
+        slots = model.pool.total
+        found += _worth_it(model, come, wish, now, stateful, lambda bins: _RESTART + _rewriting(kept, bins, slots))
     best = min((one.executors_then for one in found), default=0)
     return tuple([one for one in found if one.executors_then == best][:1])
 
 
 def _worth_it(
-    model: Capacity, come: Arrivals, wish: Wish, now: Pool | None, operators: Sequence[OperatorCapacity], pause: float
+    model: Capacity,
+    come: Arrivals,
+    wish: Wish,
+    now: Pool | None,
+    operators: Sequence[OperatorCapacity],
+    pause_for: Callable[[int], float],
 ) -> Iterator[PartitionAdvice]:
-    """The fewest partitions of these operators beyond the present ones that are worth a pause, if any are."""
+    """The fewest partitions of these operators beyond the present ones that are worth their pause, if any are."""
     present = max(operator.partitions for operator in operators)
     if now is not None and present >= _PLENTY * now.total:
         return  # as many on every slot: finer ones would not be much more even
@@ -120,7 +126,7 @@ def _worth_it(
         then = least_pool(model, come, wish, Setting(bins=asked) if of == "bins" else Setting(exchanges=asked))
         if then is None:
             continue
-        few = len(then.slots)
+        few, pause = len(then.slots), pause_for(asked)
         if now is None:
             yield PartitionAdvice(of, present, asked, pause, None, few, None, names)
             return
@@ -130,11 +136,11 @@ def _worth_it(
             return
 
 
-def _rewriting(kept: Sequence[KeptState]) -> float:
-    """Seconds to write this state anew."""
+def _rewriting(kept: Sequence[KeptState], bins: int, slots: int) -> float:
+    """Seconds to write this state anew, in so many bins."""
     stores = max(1, sum(one.stores // max(1, one.partitions) for one in kept))
     size = sum(one.stored_bytes for one in kept)
-    return RewriteRate().pause(stores, sum(one.rows for one in kept), size)
+    return RewriteRate().pause(stores, sum(one.rows for one in kept), size, bins, slots)
 
 
 def _rewritable(kept: KeptState) -> bool:

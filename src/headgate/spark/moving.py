@@ -112,7 +112,7 @@ class Moving:
             moved += there
             yield (
                 f"{_named(step)}: {there} of {len(step.moves)} there in batch {batch.number}, "
-                f"which took {batch.duration / 1000:.1f} s"
+                f"which took {batch.duration / 1000:.1f} s; {step.delay:.1f} s of it were expected for that"
             )
         yield _ended(query.name, now, plan.target, moved, len(todo), tried)
 

@@ -111,7 +111,7 @@ def rewrite(
     watch.over("read before")
     rows = sum(one.rows for one in before)
     stores = sum(len(operator.stores) for operator in state.operators)
-    expected = rate.seconds(stores, rows, state.bytes)
+    expected = rate.seconds(stores, rows, state.bytes, bins, spark.sparkContext.defaultParallelism)
     if finished is None:
         said(outlook(state, rows, watch.phases[-1].seconds, expected))
         try:
