@@ -112,6 +112,28 @@ def test_an_executor_comes_gets_its_share_of_state_and_leaves_again_while_every_
     )
 
 
+def test_on_a_spark_that_cannot_place_bins_they_go_where_slots_are_free_and_executors_still_leave(
+    spark, counting, monkeypatch
+):
+    monkeypatch.setattr("headgate.spark.hands.can_place_bins", lambda _: False)
+    engine = SparkEngine(spark, counting.query).start()
+    watched = Watched(engine)
+    try:
+        watched.more_batches(2)
+        engine.carry_out(SetExecutors(3, 1))
+        watched.until(lambda: len(active_executors(spark)) == 1)
+        assert any("cannot place bins of state" in one.what for one in watched.done)
+        assert spark._jsc.sc().conf().get("spark.locality.wait.process") == "0s"
+        watched.more_batches(2)
+        engine.carry_out(SetExecutors(4, 2))
+        watched.until(lambda: len(engine.executors()) == 2)
+    finally:
+        engine.stop()
+    assert spark._jsc.sc().conf().get("spark.locality.wait.process", "unset") == "unset"
+    rows = counting.drain()
+    assert counting.counts == counting.truth(rows)
+
+
 def test_what_it_did_is_told_step_by_step(spark, counting, watched):
     watched.more_batches(2)
     watched.engine.carry_out(SetExecutors(7, 3))

@@ -13,6 +13,7 @@ from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
 from headgate.spark.hands import Hands
 from headgate.spark.host_processors import HostProcessors
+from headgate.spark.internals.capabilities import can_ask_for_executors
 from headgate.spark.internals.driver import driver_processes
 from headgate.spark.internals.executors import why_executors_are_fixed
 from headgate.spark.internals.queries import trigger_seconds
@@ -44,6 +45,8 @@ class SparkEngine:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._fixed = why_executors_are_fixed(spark)
+        if must_act and self._fixed is None and not can_ask_for_executors(spark):
+            self._fixed = f'Spark {spark.version} has no call to ask for executors; take advice alone (mode="advise")'
         if must_act and self._fixed is not None:
             raise InputError(self._fixed)
         self._spark, self._query, self._clock = spark, None if query is None else str(query.id), clock

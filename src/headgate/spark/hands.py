@@ -26,6 +26,7 @@ from headgate.model.errors import HeadgateError, in_brief
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
 from headgate.spark.bins import place as place_bins
+from headgate.spark.internals.capabilities import can_decommission, can_place_bins
 from headgate.spark.internals.executors import (
     ExecutorList,
     decommission_executors,
@@ -86,6 +87,7 @@ class Hands:
     ) -> None:
         self._spark, self._running, self._warm, self._patience, self._clock = spark, running, warm, patience, clock
         self._moving = Moving(way)
+        self._can_place, self._can_decommission = can_place_bins(spark), can_decommission(spark)
         self._todo: queue.SimpleQueue[tuple[int, Action] | None] = queue.SimpleQueue()
         self._wishes = 0
         """How often a number of executors was asked for; whatever came before the last one is out of date."""
@@ -290,13 +292,14 @@ class Hands:
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}
         self._leaving |= ids
-        if leaves_gracefully(self._spark):
+        if self._can_decommission and leaves_gracefully(self._spark):
             decommission_executors(self._spark, sorted(ids))
             self._tell(action.plan, f"asked executor {names} to leave")
         else:
             kill_executors(self._spark, sorted(ids))
             request_executors(self._spark, action.executors)
-            self._tell(action.plan, f"ended executor {names} (spark.decommission.enabled is off)")
+            why = "spark.decommission.enabled is off" if self._can_decommission else "this Spark cannot let them leave"
+            self._tell(action.plan, f"ended executor {names} ({why})")
         began = time.monotonic()
         while ids & {one.id for one in self._there.listed()}:
             if time.monotonic() - began > self._patience.leaving:
@@ -341,6 +344,8 @@ class Hands:
             return told  # no batch yet, so no state that anyone could place
 
         self._triggers[id] = trigger_seconds(query)
+        if not self._can_place:
+            return self._let_bins_scatter(action.plan, last[-1])
 
         def place(moved: Mapping[int, str]) -> None:
             self._place(id, str(query.runId), moved, executors)
@@ -368,6 +373,13 @@ class Hands:
         for said in self._moving.settle(of, executors, by_hand.strategy, by_hand.to):
             self._tell(action.plan, said)
         return told
+
+    def _let_bins_scatter(self, plan: int, last: MicroBatch) -> set[int]:
+        """Where bins cannot be placed, tasks do not wait for the executor that holds their state: it goes along."""
+        if last.stateful and not self._placed:
+            self._waited_before, self._placed = keep_tasks_at_home(self._spark, "0s"), True
+            self._tell(plan, "this Spark cannot place bins of state: from now on they go wherever a slot is free")
+        return set(whereabouts(last))
 
     def _place(self, id: str, run: str, moves: Mapping[int, str], executors: Sequence[Executor]) -> None:
         query = next((one for one in self._running() if (str(one.id), str(one.runId)) == (id, run)), None)

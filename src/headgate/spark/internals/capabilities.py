@@ -25,13 +25,26 @@ class Capability(NamedTuple):
     """Why not, or what is done instead; empty where it is there."""
 
 
+def can_ask_for_executors(spark: SparkSession) -> bool:
+    """Whether this Spark has the call that asks for executors."""
+    return _has(driver_jvm(spark), "org.apache.spark.SparkContext", "requestTotalExecutors")
+
+
+def can_decommission(spark: SparkSession) -> bool:
+    """Whether this Spark has the call that lets an executor finish what it runs."""
+    return _has(driver_jvm(spark), "org.apache.spark.ExecutorAllocationClient", "decommissionExecutor")
+
+
+def can_place_bins(spark: SparkSession) -> bool:
+    """Whether this Spark has the call that says where a bin of state lives."""
+    return _has(driver_jvm(spark), f"{_STATE}.StateStoreCoordinatorRef", "reportActiveInstance")
+
+
 def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
     """What can be done with this session, by its Spark and its settings."""
     jvm = driver_jvm(spark)
     fixed = why_executors_are_fixed(spark)
-    asks = _has(jvm, "org.apache.spark.SparkContext", "requestTotalExecutors")
-    graceful = _has(jvm, "org.apache.spark.ExecutorAllocationClient", "decommissionExecutor")
-    places = _has(jvm, f"{_STATE}.StateStoreCoordinatorRef", "reportActiveInstance")
+    asks, graceful, places = can_ask_for_executors(spark), can_decommission(spark), can_place_bins(spark)
     drains = any(
         _has(jvm, f"org.apache.spark.sql.execution.streaming.{place}StreamExecution", "state")
         for place in ("runtime.", "")
@@ -50,14 +63,18 @@ def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
         _capability(
             "move bins of state",
             places,
-            "this Spark has no such call: set spark.locality.wait to 0s and bins scatter by themselves",
+            "this Spark has no such call: tasks do not wait for the executor that holds their state, so bins scatter",
         ),
         _capability(
             "rewrite state into another number of bins",
             can_repartition(spark),
             "this Spark has no such call (4.2 has): choose the number before the first batch",
         ),
-        _capability("drain a query at the end of a batch", drains, "queries are stopped in the middle of a batch"),
+        _capability(
+            "drain a query at the end of a batch",
+            drains,
+            "this Spark has no such call: `headgate run` cannot restart or end a job here without cutting a batch off",
+        ),
     )
 
 
