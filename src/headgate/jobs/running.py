@@ -21,12 +21,12 @@ from headgate.jobs.applications import Applications, applications, room
 from headgate.jobs.build_function import built, load_build
 from headgate.jobs.ending import Ending, Word
 from headgate.jobs.job_file import Job
-from headgate.jobs.job_settings import STATE, JobSettings
+from headgate.jobs.job_settings import STATE, JobSettings, no_exchange
 from headgate.jobs.memory import megabytes
 from headgate.jobs.scaler import Scaler
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.bin_count import bins_to_start_with
-from headgate.model.errors import HeadgateError, InputError, did_you_mean, in_brief
+from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.objective import Freshness
 from headgate.policies.pool_registry import pool_policy
 from headgate.runtime.entries import Carried, Entry, Seen, Spoke
@@ -241,10 +241,8 @@ class Running:
 
     def _refusal(self, layout: Layout) -> str | None:
         """What is wrong with a layout, before anything is touched."""
-        known = [STATE, *self._exchanges]
-        for name in layout.parallelism:
-            if name not in known:
-                return f"the job has no exchange {name}{did_you_mean(name, known)}"
+        if (why := no_exchange(layout.parallelism, self._exchanges)) is not None:
+            return why
         if STATE in layout.parallelism and (why := self._rewrites.refusal(layout.parallelism[STATE])) is not None:
             return why
         slots, most = self.job.cluster.slots, self.job.settings.most
@@ -295,6 +293,9 @@ class Running:
             spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
         writer = built(self.job, self._build, spark, settings)
+        # Only now: what exchanges there are is known once `build` has named them.
+        if (why := no_exchange(self.job.parallelism, settings.exchanges)) is not None:
+            raise InputError(f"{self.job.file}: [parallelism] {why}")
         self._exchanges = settings.exchanges
         return writer.queryName(self.job.name).option("checkpointLocation", self.job.checkpoint).start()
 
