@@ -174,7 +174,7 @@ class Running:
         self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
-            journal=self._journal, closes_journal=False, watch=self._watch,
+            journal=self._journal, watch=self._watch,
         )  # fmt: skip
         with self.scaler:
             while True:
