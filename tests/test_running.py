@@ -7,10 +7,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from headgate.control.actions import Layout, Restart
 from headgate.jobs import running
 from headgate.jobs.job_file import read_job
-from headgate.jobs.running import Running
+from headgate.jobs.running import NotStartedError, Running
 from headgate.model.errors import InputError
+from headgate.runtime.entries import Spoke
+from headgate.runtime.journal import Journal
 
 JOB = """
 name = "count"
@@ -100,6 +103,8 @@ def job(tmp_path, monkeypatch):
 
         monkeypatch.setattr(running, "applications", applications)
         monkeypatch.setattr(running, "SparkEngine", eyes)
+        monkeypatch.setattr(running, "_terminated", lambda query: True)
+        monkeypatch.setattr(running, "unfinished_batch", lambda query: None)
         return Running(read_job(tmp_path / "job.toml")), session
 
     return made
@@ -115,12 +120,35 @@ def test_a_name_that_is_no_exchange_of_the_job_is_refused_by_file_and_setting_be
     assert (started, session.stopped) == ([], True)
 
 
+def over():
+    """A query that has come to its end."""
+    return SimpleNamespace(isActive=False, exception=lambda: None)
+
+
 def test_an_exchange_by_its_name_has_the_partitions_that_the_file_says(job):
-    over = SimpleNamespace(isActive=False, exception=lambda: None)
-    one, session = job("state = 8\nparse = 16", lambda times: over)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(running, "_terminated", lambda query: True)
-        patched.setattr(running, "unfinished_batch", lambda query: None)
-        one.run()
+    one, session = job("state = 8\nparse = 16", lambda times: over())
+    one.run()
     assert session.events.partitions == [16]
     assert session.conf["spark.sql.shuffle.partitions"] == "8"
+
+
+class Restarts(Eyes):
+    """An engine that is told at once to start the job again with six partitions."""
+
+    def __init__(self, spark, *, restart, **given):
+        restart(Restart(1, Layout({"parse": 6})))
+
+
+def test_a_query_that_starts_neither_with_the_new_layout_nor_with_the_old_one_ends_in_one_line(job, tmp_path):
+    def start(times):
+        if times == 1:
+            return over()
+        raise RuntimeError(f"start {times} failed\n\tat org.apache.spark.Somewhere")
+
+    one, session = job("state = 8\nparse = 4", start, Restarts)
+    with pytest.raises(NotStartedError, match=r"^the query could not be started: start 3 failed$"):
+        one.run()
+    assert session.events.partitions == [4, 6, 4]
+    with Journal(tmp_path / "job.journal", read_only=True) as journal:
+        said = [str(entry.said) for _, entry in journal.entries() if isinstance(entry, Spoke)]
+    assert "plan 1 could not be carried out: start 2 failed" in said

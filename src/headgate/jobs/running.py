@@ -165,12 +165,7 @@ class Running:
         if self._said.is_set():  # while the cluster started
             return None, layout
         self._finish_rewrite(spark, layout)
-        try:
-            self.query = self._start(spark, layout)
-        except InputError:
-            raise
-        except Exception as problem:
-            raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
+        self.query = self._started(spark, layout)
         self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
@@ -205,7 +200,7 @@ class Running:
             self.query = self._start(spark, changed)
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
-            self.query = self._start(spark, layout)
+            self.query = self._started(spark, layout)
             return layout
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
         return changed
@@ -283,6 +278,15 @@ class Running:
                 query.stop()
                 break
         self._unfinished = unfinished_batch(query)
+
+    def _started(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
+        """One that must start, or else the job cannot go on: why it does not is one line."""
+        try:
+            return self._start(spark, layout)
+        except InputError:
+            raise
+        except Exception as problem:
+            raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
 
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
         parallelism = {**self.job.parallelism, **layout.parallelism}
