@@ -8,10 +8,10 @@ import pytest
 
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
 from headgate.control.reducer import step
-from headgate.control.said import AsPredicted, Lost, Planned, Proposed, Short, Undone
+from headgate.control.said import AsPredicted, Lost, Planned, Proposed, Short, Undone, WaitingUntold
 from headgate.control.settings import Period, Settings
 from headgate.control.state import State
-from headgate.model.objective import Freshness, KeepUp
+from headgate.model.objective import CatchUp, Freshness, KeepUp
 from headgate.policies.capacity import CapacityPolicy
 from headgate.policies.pool import Evidence, PoolAnswer
 from headgate.policies.shared_slots import SharedSlots
@@ -288,3 +288,23 @@ def test_a_freshness_bound_needs_more_than_keeping_up():
     last = np.median([m.batch.duration / 1000 for m in history.moments[-20:]])
     assert history.moments[-1].executors > least(250)
     assert last <= 4.0
+
+
+def test_where_sources_do_not_tell_what_waits_catching_up_is_keeping_up_with_a_fifth_to_spare_and_is_said_so_once():
+    # 350 a second: 3,500 are 1.6 + 14 s of map, 0.8 + 1.75 s of count: 9.4 s on two executors, which is just enough.
+    # A fifth more, 4,200, are 1.6 + 16.8 s and 0.8 + 2.1 s: 10.95 s on two; on three it is less.
+    exact, settings = (
+        msgspec.structs.replace(JOB, noise=0.0),
+        msgspec.structs.replace(SETTINGS, objective=CatchUp("5m")),
+    )
+    assert (least(350, exact, headroom=0.0), least(350, exact, headroom=0.2)) == (2, 3)
+    history = run(
+        exact, constant(350), settings, seen=lambda batch: msgspec.structs.replace(batch, sources=()), until=HOUR
+    )
+    assert [executors for _, executors in history.moves] == [3]
+    (untold,) = [one for one in history.said if isinstance(one, WaitingUntold)]
+    assert str(untold) == (
+        "virtual: its sources do not tell how much waits; catching up cannot be planned, only keeping up"
+    )
+    told = run(exact, constant(350), settings, until=HOUR)
+    assert not [one for one in told.said if isinstance(one, WaitingUntold)]

@@ -42,6 +42,15 @@ class Ignored(_Said, frozen=True, tag="ignored"):
         return f"ignored: {self.what}"
 
 
+class WaitingUntold(_Said, frozen=True, tag="waiting-untold"):
+    """What waits is to be gone in time, and sources do not say what does."""
+
+    query: str
+
+    def __str__(self) -> str:
+        return f"{self.query}: its sources do not tell how much waits; catching up cannot be planned, only keeping up"
+
+
 class Held(_Said, frozen=True, tag="held"):
     """A guard keeps things as they are."""
 
@@ -250,6 +259,7 @@ Said: TypeAlias = (
     Gathering
     | Stale
     | Ignored
+    | WaitingUntold
     | Held
     | Steady
     | Bounded
