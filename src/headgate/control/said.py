@@ -196,6 +196,21 @@ class Undone(_Said, frozen=True, tag="undone"):
         )
 
 
+class DidNotHelp(_Said, frozen=True, tag="did-not-help"):
+    """More executors, and batches are no shorter."""
+
+    plan: int
+    before: float
+    """Seconds that as many records as are in a batch now took before it."""
+    after: float
+
+    def __str__(self) -> str:
+        return (
+            f"plan {self.plan} did not help (as many records took {self.before:.2f} s and take {self.after:.2f} s); "
+            "not to be repeated"
+        )
+
+
 class Unjudged(_Said, frozen=True, tag="unjudged"):
     """A plan was carried out, and no batches came to judge it by."""
 
@@ -273,6 +288,7 @@ Said: TypeAlias = (
     | AsPredicted
     | OffPrediction
     | Undone
+    | DidNotHelp
     | Unjudged
     | GoingOn
     | Restarting
