@@ -3,6 +3,7 @@
 import pytest
 
 import headgate
+from headgate.control.settings import Period, Settings
 from headgate.model.errors import InputError
 
 
@@ -29,6 +30,13 @@ class Ended:
         ({"down_stretch": "soon"}, '"soon" is no duration; give it as 10s, 500ms, 2m or 1h'),
         ({"evidence": 2.5}, "evidence is 2.5; give a whole number"),
         ({"quota": True}, "quota is True; give a whole number"),
+        ({"down_margin": float("nan")}, "down_margin is nan; give a part from 0 to less than 1, such as 0.1"),
+        ({"down_margin": 1.0}, "down_margin is 1.0; give a part from 0 to less than 1"),
+        ({"well_below": -0.1}, "well_below is -0.1; give a part"),
+        ({"alike": float("inf")}, "alike is inf; give a part"),
+        ({"tolerance": 2}, "tolerance is 2; give a part"),
+        ({"off": [(0.0, 60.0)]}, "off is [(0.0, 60.0)]; give periods, such as off=[Period(begins=1798675200, ends="),
+        ({"off": Period(0.0, 60.0)}, "off is Period(begins=0.0, ends=60.0); give periods, such as off=[Period("),
         ({"watch": 5}, "watch is 5; give a function"),
         ({"query": "clicks"}, "query is 'clicks'; give what writeStream….start() gave"),
         ({"query": Ended()}, "query clicks has ended; there is nothing to scale"),
@@ -39,6 +47,16 @@ def test_a_wrong_argument_is_refused_before_anything_begins(given, said):
     with pytest.raises(InputError) as refused:
         headgate.attach(None, **given)
     assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(("begins", "ends"), [(60.0, 60.0), (60.0, 0.0), (float("nan"), 60.0), (0.0, float("inf"))])
+def test_a_period_that_is_no_stretch_of_time_is_refused(begins, ends):
+    with pytest.raises(InputError, match=f"a period from {begins} to {ends}: give seconds since 1970, the earlier fir"):
+        Period(begins, ends)
+
+
+def test_a_list_of_periods_is_as_good_as_a_tuple():
+    assert Settings(off=[Period(0.0, 60.0)]) == Settings(off=(Period(0.0, 60.0),))
 
 
 def test_a_local_cluster_is_found_where_refusals_say_it_is():

@@ -8,13 +8,14 @@ import pytest
 
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
 from headgate.control.reducer import step
-from headgate.control.said import AsPredicted, Lost, Planned, Proposed, Short, Undone
+from headgate.control.said import AsPredicted, DidNotHelp, Lost, Planned, Proposed, Short, Undone, WaitingUntold
 from headgate.control.settings import Period, Settings
 from headgate.control.state import State
-from headgate.model.objective import Freshness, KeepUp
+from headgate.model.objective import CatchUp, Freshness, KeepUp
 from headgate.policies.capacity import CapacityPolicy
 from headgate.policies.pool import Evidence, PoolAnswer
 from headgate.policies.shared_slots import SharedSlots
+from headgate.policies.static import Static
 from headgate.simulation.closed_loop import closed_loop
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 
@@ -288,3 +289,96 @@ def test_a_freshness_bound_needs_more_than_keeping_up():
     last = np.median([m.batch.duration / 1000 for m in history.moments[-20:]])
     assert history.moments[-1].executors > least(250)
     assert last <= 4.0
+
+
+def test_where_sources_do_not_tell_what_waits_catching_up_is_keeping_up_with_a_fifth_to_spare_and_is_said_so_once():
+    # 350 a second: 3,500 are 1.6 + 14 s of map, 0.8 + 1.75 s of count: 9.4 s on two executors, which is just enough.
+    # A fifth more, 4,200, are 1.6 + 16.8 s and 0.8 + 2.1 s: 10.95 s on two; on three it is less.
+    exact, settings = (
+        msgspec.structs.replace(JOB, noise=0.0),
+        msgspec.structs.replace(SETTINGS, objective=CatchUp("5m")),
+    )
+    assert (least(350, exact, headroom=0.0), least(350, exact, headroom=0.2)) == (2, 3)
+    history = run(
+        exact, constant(350), settings, seen=lambda batch: msgspec.structs.replace(batch, sources=()), until=HOUR
+    )
+    assert [executors for _, executors in history.moves] == [3]
+    (untold,) = [one for one in history.said if isinstance(one, WaitingUntold)]
+    assert str(untold) == (
+        "virtual: its sources do not tell how much waits; catching up cannot be planned, only keeping up"
+    )
+    told = run(exact, constant(350), settings, until=HOUR)
+    assert not [one for one in told.said if isinstance(one, WaitingUntold)]
+
+
+class BySize(msgspec.Struct, frozen=True):
+    """Eight executors for large batches, two for others; predicts nothing."""
+
+    name: str = "by size"
+
+    def start(self):
+        return None
+
+    def size(self, memory, evidence, objective, now):
+        return memory, PoolAnswer(self.name, 8 if evidence.batches[-1].input_rows > 2000 else 2)
+
+
+# A single task, 0.1 s and 2 ms a record, and 0.3 s of driver: 3,000 records take 6.4 s on however many executors.
+ONE_TASK = VirtualJob((VirtualOperator("map", 1, fixed=0.1, per_record=0.002),), trigger=10.0)
+
+
+def up_down_up(rate):
+    """300 records a second for an hour, 100 for the next, then this many."""
+    return lambda at: 300 * min(at, HOUR) + 100 * min(max(0.0, at - HOUR), HOUR) + rate * max(0.0, at - 2 * HOUR)
+
+
+def test_what_did_not_help_is_said_and_not_repeated_by_a_policy_that_predicts_nothing_either():
+    history = run(ONE_TASK, up_down_up(300), policy=BySize(), executors=2, until=3 * HOUR)
+    assert [executors for _, executors in history.moves] == [8, 2]
+    (outcome,) = [one for one in history.said if isinstance(one, DidNotHelp)]
+    assert (outcome.plan, outcome.before, outcome.after) == (1, pytest.approx(6.4), pytest.approx(6.4))
+    assert str(outcome) == "plan 1 did not help (as many records took 6.40 s and take 6.40 s); not to be repeated"
+    assert str(history.said[-1]) == "nothing is changed: 8 executors did not help before"
+
+
+def test_what_did_not_help_is_tried_again_where_far_more_comes():
+    # 450 a second are half as much again as when it did not help.
+    history = run(ONE_TASK, up_down_up(450), policy=BySize(), executors=2, until=3 * HOUR)
+    assert [executors for _, executors in history.moves] == [8, 2, 8]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_executors_for_a_query_that_kept_up_all_the_time_have_helped_where_batches_are_shorter(seed):
+    # 3,000 records are 1.6 + 12 s of map and 0.8 + 1.5 s of count: 8.3 s on two executors, every 10 s; 2.3 s on eight.
+    history = run(arrived=up_down_up(300), policy=BySize(), executors=2, until=3 * HOUR, seed=seed)
+    assert [executors for _, executors in history.moves] == [8, 2, 8]
+    assert not [one for one in history.said if isinstance(one, DidNotHelp)]
+
+
+@pytest.mark.parametrize("rate", [250, 400, 600, 800, 1200])
+def test_what_the_model_asks_for_has_helped(rate):
+    history = run(arrived=stepping(rate / 2, rate, at=HOUR), executors=1)
+    assert [one for one in history.said if isinstance(one, Planned)]
+    assert not [one for one in history.said if isinstance(one, DidNotHelp)]
+
+
+def test_executors_that_a_person_wanted_or_that_replace_who_was_lost_need_not_help():
+    spark, state, said = VirtualSpark(ONE_TASK, constant(300), executors=2), State(), []
+    while spark.now < HOUR:
+        batch = spark.run_batch()
+        if spark.number == 200:
+            spark.lose_executor()
+        events = [ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, batch, 10.0)]
+        if spark.number == 20:
+            events.append(Command(spark.now, "scale", 8))
+        for event in events:
+            state, actions, words = step(state, event, SETTINGS, Static())
+            said += words
+            for action in actions:
+                spark.set_executors(action.executors)
+    assert [str(one) for one in said if isinstance(one, Planned | Lost)] == [
+        "plan 1: 2 -> 8 executors",
+        "executors lost: 7 of 8 there; asking for the others again",
+    ]
+    assert len(spark.executors()) == 8
+    assert not [one for one in said if isinstance(one, DidNotHelp)]

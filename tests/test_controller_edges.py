@@ -6,7 +6,7 @@ import pytest
 from headgate.control.actions import Layout, Restart, SetExecutors, SpreadBins, StopAsking
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Tick
 from headgate.control.reducer import step
-from headgate.control.said import Failed, Short, Undone, Unjudged
+from headgate.control.said import AsPredicted, DidNotHelp, Failed, Short, Undone, Unjudged
 from headgate.control.settings import Period, Settings
 from headgate.control.state import Plan, State
 from headgate.model.microbatch import Executor
@@ -357,3 +357,55 @@ def test_a_job_that_has_lost_all_its_executors_goes_on_asking_for_them():
     spark.stop_asking()
     spark.run_batch()
     assert len(spark.executors()) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "records", "seconds", "said"),
+    [
+        (2, 4, 1000, 5.0, (5.0, 5.0)),
+        (2, 4, 1000, 4.9, (5.0, 4.9)),  # two per cent
+        (2, 4, 1000, 4.8, None),  # four per cent
+        (2, 4, 1500, 7.4, (7.5, 7.4)),  # half as many records again, and nearly so much longer
+        (2, 4, 1500, 7.0, None),  # larger batches, and a record takes less
+        (2, 4, 500, 4.0, None),  # smaller batches, in which a record costs more in any case
+        (19, 20, 1000, 4.92, None),  # five per cent at the best, of which a quarter is enough
+        (19, 20, 1000, 4.96, (5.0, 4.96)),
+        (4, 2, 1000, 5.0, None),  # fewer executors are not to help
+    ],
+)
+def test_whether_a_plan_helped_is_told_from_what_as_many_records_took_before(before, then, records, seconds, said):
+    # 1,000 records in 5 s before; five warm batches since.
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=then)
+    seen = tuple(
+        msgspec.structs.replace(spark.run_batch(), input_rows=records, duration=round(1000 * seconds)) for _ in range(8)
+    )
+    plan = Plan(1, 0.0, before, then, None, 5.0, 0.0, 1000.0, arrived=5.0)
+    state = State(executors=spark.executors(), batches={"virtual": seen[:-1]}, heard={"virtual": 70.0}, unjudged=plan)
+    state, _, words = after(state, BatchSeen(spark.now, seen[-1], 10.0))
+    assert [(one.before, one.after) for one in words if isinstance(one, DidNotHelp)] == (
+        [] if said is None else [pytest.approx(said)]
+    )
+    assert len(state.useless) == (said is not None)
+    assert state.unjudged is None
+
+
+def test_what_was_as_predicted_is_said_at_once_and_that_it_did_not_help_when_enough_batches_show_it():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    plan = Plan(1, 0.0, 2, 4, 5.0, 5.0, 1000.0, 1000.0, arrived=0.0)
+    state, when = State(executors=spark.executors(), unjudged=plan), {}
+    for number in range(1, 13):
+        batch = msgspec.structs.replace(spark.run_batch(), input_rows=1000, duration=5000)
+        state, _, words = after(state, BatchSeen(spark.now, batch, 10.0))
+        when |= {type(one): number for one in words if isinstance(one, AsPredicted | DidNotHelp)}
+    assert when == {AsPredicted: 6, DidNotHelp: 8}  # three batches are cold
+
+
+def test_a_plan_of_whose_executors_one_is_lost_is_not_said_to_have_been_no_help():
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=3)
+    plan = Plan(1, 0.0, 2, 4, None, 5.0, 0.0, 1000.0, arrived=0.0)
+    state, said = State(executors=spark.executors(), unjudged=plan, paused=True), []
+    for _ in range(12):
+        batch = msgspec.structs.replace(spark.run_batch(), input_rows=1000, duration=5000)
+        state, _, words = after(state, BatchSeen(spark.now, batch, 10.0))
+        said += words
+    assert not [one for one in said if isinstance(one, DidNotHelp)]

@@ -9,6 +9,7 @@ pytest.importorskip("pyspark")
 
 from batches import Op, batch
 from headgate.cli.demo import table
+from headgate.cli.main import main
 from headgate.jobs.demo import VOCABULARY, WORDS, Outcome
 from headgate.jobs.demo_verdicts import summary, verdicts
 from headgate.workloads.sentences import Text
@@ -78,3 +79,13 @@ def test_a_controller_that_does_nothing_is_judged_where_enough_was_measured():
         "the least executors that do, or one more",
         "no backlog in the end: a batch takes 9.0 s of 4 s",
     ]
+
+
+@pytest.mark.parametrize("left", ["checkpoint", "journal.db"])
+def test_a_folder_that_a_demonstration_was_in_is_refused_in_one_line_before_anything_is_started(left, tmp_path, capsys):
+    (tmp_path / left).mkdir()
+    assert main(["demo", "--folder", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"headgate: {tmp_path} has a {left} of an earlier demonstration; name a new folder, or an empty one\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == [left]

@@ -113,6 +113,8 @@ def test_a_job_that_only_takes_advice_may_leave_its_executors_to_spark(job):
         ),
         (LEAST + "[control]\ncoold_own = 3", '[control] coold_own is no setting (did you mean "cool_down"?)'),
         (LEAST + "[control]\ncool_down = -3.0", "cool_down is -3.0"),
+        (LEAST + "[control]\ndown_margin = nan", "down_margin is nan; give a part from 0 to less than 1"),
+        (LEAST + "[control]\noff = [{ begins = 9, ends = 3 }]", "a period from 9.0 to 3.0: give seconds since 1970"),
         (LEAST + "[parallelism]\nparse = 0", "[parallelism] parse is 0"),
         (LEAST + "[cluster]\nslots = 4\nmemory = '1.5g'", 'memory is "1.5g"; give it as 800m or 2g'),
         (LEAST + "[cluster]\nslots = 4\nmemory = '256m'", "Spark starts no executor with less than 450m"),

@@ -35,13 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("--policy", default="capacity", metavar="NAME", help="capacity (default) or ds2")
     parser.add_argument(
-        "--folder", type=Path, metavar="DIR", help="where to keep journal and logs (default: a temporary one)"
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="where to keep journal and logs: a new folder, or an empty one (default: a temporary one)",
     )
 
 
 def run(given: argparse.Namespace) -> int:
     """Run it and judge it."""
-    from headgate.jobs.demo import demonstrate
+    from headgate.jobs.demo import demonstrate, refuse_used
     from headgate.jobs.demo_verdicts import verdicts
     from headgate.policies.pool_registry import pool_policy
     from headgate.runtime.journal import Journal
@@ -49,6 +52,7 @@ def run(given: argparse.Namespace) -> int:
 
     pool_policy(given.policy)  # refuse a name that is none before a cluster is started
     folder = given.folder or Path(tempfile.mkdtemp(prefix="headgate-demo-"))
+    refuse_used(folder)
     folder.mkdir(parents=True, exist_ok=True)
     print("starting a cluster on this machine …", file=sys.stderr)
     view = LiveView()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from headgate.control.actions import SetExecutors
 from headgate.control.guards import GUARDS, falling_behind, silent_for_long
-from headgate.control.outcomes import records_a_batch, took
+from headgate.control.outcomes import rate, records_a_batch, took
 from headgate.control.said import Bounded, Held, NotHelping, OtherPartitions, Planned, Proposed, Said, Steady
 from headgate.control.settings import Settings
 from headgate.control.state import Decided, Plan, State, TooFew
@@ -157,12 +157,12 @@ def _up(state: State, now: float, target: int, expected: Expected | None, settin
         return Step(state, (), (Held(f"{target} executors asked for once; waiting whether that stays"),))
     if now < state.short_until:
         return Step(state, (), (Held("the cluster gave less than asked; asking again later", state.short_until),))
-    if any(
-        (one.before, one.executors) == (there, target) and one.at > now - settings.believed for one in state.useless
-    ):
-        return Step(state, (), (Held(f"{target} executors made things worse before"),))
+    for one in state.useless:
+        known = (one.before, one.executors) == (there, target) and one.at > now - settings.believed
+        if known and rate(state) <= _FAR_MORE * one.rate:
+            return Step(state, (), (Held(f"{target} executors {one.what} before"),))
     others = (one for one in state.too_few if one.executors != there and one.at > now - settings.believed)
-    state = replace(state, too_few=(*others, TooFew(now, there, _rate(state), _work(state))))
+    state = replace(state, too_few=(*others, TooFew(now, there, rate(state), _work(state))))
     return begin(state, now, target, expected, settings)
 
 
@@ -193,14 +193,9 @@ def _more_than_too_few(state: State, now: float, settings: Settings) -> int:
     What was not enough is believed no longer where far fewer records come, or where they cost far less. (More work at
     the same rate says nothing new: on more executors tasks get in each other's way.)
     """
-    rate, work, part = _rate(state), _work(state), 1 - settings.well_below
+    comes, work, part = rate(state), _work(state), 1 - settings.well_below
     known = (one for one in state.too_few if one.at > now - settings.believed)
-    return max((one.executors + 1 for one in known if rate > one.rate * part and work > one.work * part), default=0)
-
-
-def _rate(state: State) -> float:
-    """Records that come per second now, over all queries."""
-    return sum(arrivals(lately(seen)).rate for seen in state.batches.values())
+    return max((one.executors + 1 for one in known if comes > one.rate * part and work > one.work * part), default=0)
 
 
 def _work(state: State) -> float:

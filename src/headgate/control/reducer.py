@@ -30,12 +30,15 @@ from headgate.control.said import (
     Stale,
     Steady,
     Unjudged,
+    WaitingUntold,
 )
 from headgate.control.sane import CLOCK_JUMP, problem_with
 from headgate.control.settings import Settings
 from headgate.control.state import Plan, RestartUnderWay, State
 from headgate.control.step import Step
+from headgate.model.arrivals import left_behind
 from headgate.model.microbatch import MicroBatch
+from headgate.model.objective import CatchUp
 from headgate.policies.pool import PoolPolicy
 
 _LEAVING = 10
@@ -83,8 +86,17 @@ def _batch_seen(state: State, event: BatchSeen, settings: Settings, policy: Pool
         batches={query: seen for query, seen in state.batches.items() if query not in gone},
         heard={query: at for query, at in state.heard.items() if query not in gone},
     )
-    judged = judge(state, event.at, settings)
+    untold = _untold(state, batch, settings)
+    judged = untold.then(judge(untold.state, event.at, settings))
     return judged.then(consider(judged.state, event.at, settings, policy))
+
+
+def _untold(state: State, batch: MicroBatch, settings: Settings) -> Step:
+    """Say once of a query that nobody knows what waits for it, where that is to be worked off in time."""
+    known = not isinstance(settings.objective, CatchUp) or left_behind(batch) is not None
+    if known or len(state.batches[batch.query]) < settings.evidence:  # the first ones are of any kind
+        return Step(state)
+    return _warn(state, WaitingUntold(batch.name or batch.query), batch.query)
 
 
 def _still(restart: RestartUnderWay, batch: MicroBatch) -> RestartUnderWay | None:

@@ -42,6 +42,15 @@ class Ignored(_Said, frozen=True, tag="ignored"):
         return f"ignored: {self.what}"
 
 
+class WaitingUntold(_Said, frozen=True, tag="waiting-untold"):
+    """What waits is to be gone in time, and sources do not say what does."""
+
+    query: str
+
+    def __str__(self) -> str:
+        return f"{self.query}: its sources do not tell how much waits; catching up cannot be planned, only keeping up"
+
+
 class Held(_Said, frozen=True, tag="held"):
     """A guard keeps things as they are."""
 
@@ -187,6 +196,21 @@ class Undone(_Said, frozen=True, tag="undone"):
         )
 
 
+class DidNotHelp(_Said, frozen=True, tag="did-not-help"):
+    """More executors, and batches are no shorter."""
+
+    plan: int
+    before: float
+    """Seconds that as many records as are in a batch now took before it."""
+    after: float
+
+    def __str__(self) -> str:
+        return (
+            f"plan {self.plan} did not help (as many records took {self.before:.2f} s and take {self.after:.2f} s); "
+            "not to be repeated"
+        )
+
+
 class Unjudged(_Said, frozen=True, tag="unjudged"):
     """A plan was carried out, and no batches came to judge it by."""
 
@@ -250,6 +274,7 @@ Said: TypeAlias = (
     Gathering
     | Stale
     | Ignored
+    | WaitingUntold
     | Held
     | Steady
     | Bounded
@@ -263,6 +288,7 @@ Said: TypeAlias = (
     | AsPredicted
     | OffPrediction
     | Undone
+    | DidNotHelp
     | Unjudged
     | GoingOn
     | Restarting

@@ -1,8 +1,10 @@
 """All that can be set about the controller, with its defaults. The only file that has any."""
 
+import math
 from typing import Literal
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from headgate.model.errors import InputError
 from headgate.model.migration import STRATEGIES, Strategy
@@ -14,6 +16,13 @@ class Period(msgspec.Struct, frozen=True):
 
     begins: float
     ends: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no stretch of time."""
+        times = (self.begins, self.ends)
+        known = all(isinstance(one, int | float) and math.isfinite(one) for one in times)
+        if not known or self.begins >= self.ends:
+            raise InputError(f"a period from {self.begins} to {self.ends}: give seconds since 1970, the earlier first")
 
 
 TIMES = (
@@ -63,7 +72,7 @@ class Settings(msgspec.Struct, frozen=True):
     quota: int = 20
     """Changes an hour, at the most."""
     off: tuple[Period, ...] = ()
-    """Times in which nothing is changed."""
+    """Times in which nothing is changed: periods with `begins` and `ends`, in seconds since 1970."""
     alike: float = 0.05
     """While records and time of recent batches differ by less than this from those decided on, the answer stands."""
     anew: float = 60.0
@@ -93,3 +102,16 @@ class Settings(msgspec.Struct, frozen=True):
         for name in TIMES:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} is {getattr(self, name)}; give seconds from 0 up")
+        for name in _PARTS:
+            if not 0 <= getattr(self, name) < 1:  # what is no number at all is neither
+                raise InputError(f"{name} is {getattr(self, name)}; give a part from 0 to less than 1, such as 0.1")
+        self._check_off()
+
+    def _check_off(self) -> None:
+        """Refuse what is no row of periods; a list is as good as a tuple, and kept as one."""
+        if not isinstance(self.off, tuple | list) or not all(isinstance(one, Period) for one in self.off):
+            raise InputError(
+                f"off is {self.off!r}; give periods, such as off=[Period(begins=1798675200, ends=1798761600)], "
+                "from headgate.control.settings"
+            )
+        force_setattr(self, "off", tuple(self.off))

@@ -1,7 +1,8 @@
 """Everything a controller knows. A value: each step makes a new one."""
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -29,6 +30,8 @@ class Plan(msgspec.Struct, frozen=True):
     undoes: bool = False
     told: bool = False
     """By a person: it is not undone by itself."""
+    weighed: bool = False
+    """Batches after it were compared with those before it."""
 
 
 class TooFew(msgspec.Struct, frozen=True):
@@ -42,11 +45,14 @@ class TooFew(msgspec.Struct, frozen=True):
 
 
 class Useless(msgspec.Struct, frozen=True):
-    """Going from so many executors to so many made things worse."""
+    """Going from so many executors to so many made things worse, or did not help at so many records per second."""
 
     at: float
     before: int
     executors: int
+    what: Literal["made things worse", "did not help"] = "made things worse"
+    rate: float = math.inf
+    """Where far more come it may help: batches are larger."""
 
 
 class RestartUnderWay(msgspec.Struct, frozen=True):
@@ -103,7 +109,7 @@ class State(msgspec.Struct, frozen=True, eq=False):
     too_few: tuple["TooFew", ...] = ()
     """What was not enough, the last time of each."""
     useless: tuple["Useless", ...] = ()
-    """Steps that made things worse."""
+    """Steps that made things worse, or did not help."""
     paused: bool = False
     proposal: int | None = None
     partitions_advised: tuple[tuple[str, int], ...] = ()

@@ -19,7 +19,6 @@ from headgate.model.objective import KeepUp, Objective
 from headgate.policies.pool import PoolPolicy
 from headgate.policies.pool_registry import pool_policy
 from headgate.runtime.entries import Entry, Seen
-from headgate.runtime.journal import Journal
 from headgate.spark.engine import SparkEngine
 from headgate.spark.moving import way_of
 
@@ -46,8 +45,9 @@ def attach(
     """A scaler for one query, or for all of a session; start it with `with` or `.start()`.
 
     `executors` are the fewest and the most there may be. `mode="advise"` says what it would do and does nothing.
-    `journal` is a file to write everything to; one that is there already is gone on with. `warm=False` lets new
-    executors take work at once. Further settings by name: see `headgate.control.settings.Settings`.
+    `journal` is a file to write everything to, from its start on; one that is there already is gone on with.
+    `warm=False` lets new executors take work at once. Further settings by name: see
+    `headgate.control.settings.Settings`.
     """
     unknown = [name for name in settings if name not in Settings.__struct_fields__ or name in _OURS]
     if unknown:
@@ -68,7 +68,7 @@ def attach(
         chosen,
         pool_policy(policy) if isinstance(policy, str) else policy,
         application=spark.sparkContext.applicationId,
-        journal=Journal(journal) if journal is not None else None,
+        journal=journal,
         watch=watch,
     )
 

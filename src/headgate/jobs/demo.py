@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.actions import SetExecutors
 from headgate.jobs.attach import attach
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, InputError
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import KeepUp
 from headgate.runtime.entries import Carried, Entry, Intent, Seen
@@ -39,6 +39,8 @@ VOCABULARY = 1000
 OBJECTIVE = KeepUp(headroom=0.2)
 # Shorter than the defaults, which are for jobs that run for weeks.
 DOWN_STRETCH, COOL_DOWN, ANEW = 25.0, 10.0, 30.0
+CHECKPOINT, JOURNAL = "checkpoint", "journal.db"
+"""In the folder of a demonstration."""
 
 
 class Stage(NamedTuple):
@@ -98,6 +100,13 @@ class Outcome(NamedTuple):
         return dict(self.counts) == text.word_counts(self.sentences)
 
 
+def refuse_used(folder: Path) -> None:
+    """A folder of a demonstration before this one: it would go on with that one's sentences, and not end."""
+    for left in (CHECKPOINT, JOURNAL):
+        if (folder / left).exists():
+            raise InputError(f"{folder} has a {left} of an earlier demonstration; name a new folder, or an empty one")
+
+
 def demonstrate(
     folder: Path, *, policy: str = "capacity", watch: Callable[[Entry | Seen], object] = lambda _: None
 ) -> Outcome:
@@ -105,10 +114,11 @@ def demonstrate(
 
     `watch` is handed what the controller writes, and a note at each change of the load.
     """
+    refuse_used(folder)
     counts: dict[str, int] = {}
     moves: list[tuple[float, int]] = []
     batches: list[MicroBatch] = []
-    journal = folder / "journal.db"
+    journal = folder / JOURNAL
 
     def keep(changed: DataFrame, number: int) -> None:
         del number  # counts are totals: a batch that comes twice changes nothing
@@ -127,7 +137,7 @@ def demonstrate(
         spark.dataSource.register(SentencesSource)
         try:
             writer = word_count(spark).writeStream.foreachBatch(keep).outputMode("update").queryName("word count")
-            writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+            writer = writer.option("checkpointLocation", str(folder / CHECKPOINT))
             began = time.time()
             query = writer.trigger(processingTime=f"{TRIGGER} seconds").start()
             scaler = attach(

@@ -1,10 +1,12 @@
 """What a job's `build(spark, settings)` is handed: its options, and exchanges whose parallelism Headgate may change."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from headgate.model.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,3 +40,14 @@ class JobSettings(msgspec.Struct, frozen=True):
         partitions = self.parallelism.get(name, default)
         self.exchanges[name] = partitions
         return df.repartition(partitions, *columns)
+
+
+def no_exchange(names: Iterable[str], exchanges: Iterable[str]) -> str | None:
+    """What is wrong with names of exchanges, given those that a job has; None where nothing is.
+
+    >>> no_exchange(["state", "prase"], ["parse"])
+    'prase is no exchange of the job (did you mean "parse"?)'
+    """
+    known = [STATE, *exchanges]
+    wrong = next((name for name in names if name not in known), None)
+    return None if wrong is None else f"{wrong} is no exchange of the job{did_you_mean(wrong, known)}"

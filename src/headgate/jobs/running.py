@@ -21,12 +21,12 @@ from headgate.jobs.applications import Applications, applications, room
 from headgate.jobs.build_function import built, load_build
 from headgate.jobs.ending import Ending, Word
 from headgate.jobs.job_file import Job
-from headgate.jobs.job_settings import STATE, JobSettings
+from headgate.jobs.job_settings import STATE, JobSettings, no_exchange
 from headgate.jobs.memory import megabytes
 from headgate.jobs.scaler import Scaler
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.bin_count import bins_to_start_with
-from headgate.model.errors import HeadgateError, InputError, did_you_mean, in_brief
+from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.objective import Freshness
 from headgate.policies.pool_registry import pool_policy
 from headgate.runtime.entries import Carried, Entry, Seen, Spoke
@@ -165,16 +165,11 @@ class Running:
         if self._said.is_set():  # while the cluster started
             return None, layout
         self._finish_rewrite(spark, layout)
-        try:
-            self.query = self._start(spark, layout)
-        except InputError:
-            raise
-        except Exception as problem:
-            raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
+        self.query = self._started(spark, layout)
         self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
-            journal=self._journal, closes_journal=False, watch=self._watch,
+            journal=self._journal, watch=self._watch,
         )  # fmt: skip
         with self.scaler:
             while True:
@@ -205,7 +200,7 @@ class Running:
             self.query = self._start(spark, changed)
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
-            self.query = self._start(spark, layout)
+            self.query = self._started(spark, layout)
             return layout
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
         return changed
@@ -241,10 +236,8 @@ class Running:
 
     def _refusal(self, layout: Layout) -> str | None:
         """What is wrong with a layout, before anything is touched."""
-        known = [STATE, *self._exchanges]
-        for name in layout.parallelism:
-            if name not in known:
-                return f"the job has no exchange {name}{did_you_mean(name, known)}"
+        if (why := no_exchange(layout.parallelism, self._exchanges)) is not None:
+            return why
         if STATE in layout.parallelism and (why := self._rewrites.refusal(layout.parallelism[STATE])) is not None:
             return why
         slots, most = self.job.cluster.slots, self.job.settings.most
@@ -286,6 +279,15 @@ class Running:
                 break
         self._unfinished = unfinished_batch(query)
 
+    def _started(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
+        """One that must start, or else the job cannot go on: why it does not is one line."""
+        try:
+            return self._start(spark, layout)
+        except InputError:
+            raise
+        except Exception as problem:
+            raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
+
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
         parallelism = {**self.job.parallelism, **layout.parallelism}
         here = on_this_machine(self.job.checkpoint) is not None
@@ -295,6 +297,9 @@ class Running:
             spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
         writer = built(self.job, self._build, spark, settings)
+        # Only now: what exchanges there are is known once `build` has named them.
+        if (why := no_exchange(self.job.parallelism, settings.exchanges)) is not None:
+            raise InputError(f"{self.job.file}: [parallelism] {why}")
         self._exchanges = settings.exchanges
         return writer.queryName(self.job.name).option("checkpointLocation", self.job.checkpoint).start()
 

@@ -1,10 +1,11 @@
 """A controller on a thread of its own: it looks, decides and acts in the background, and can be asked and told."""
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -55,58 +56,71 @@ class Scaler:
         policy: PoolPolicy,
         *,
         application: str,
-        journal: Journal | None = None,
-        closes_journal: bool = True,
+        journal: Journal | str | os.PathLike[str] | None = None,
         watch: Callable[[Entry | Seen], object] | None = None,
     ) -> None:
-        self._engine, self._journal, self._watch, self._closes_journal = engine, journal, watch, closes_journal
+        self._engine, self._settings, self._policy, self._watch = engine, settings, policy, watch
+        self._journal = journal
+        """Somebody else's, who closes it; or where it is to be, from `start` to `stop`."""
         self._said: deque[Spoken] = deque(maxlen=_KEPT)
         self._told: deque[Command] = deque()
-        self._controller = Controller(
-            engine, settings, policy, application=application, journal=journal, watch=self._noted
-        )
-        self._application, self._acts = application, settings.mode == "act"
+        self._application = application
+        self._controller: Controller | None = None
+        """From `start` on: that one begins is written down, which nobody does who is refused."""
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._at_the_end = ExitStack()
+        """What is to be let go of, closed and stopped."""
         self.problem: str | None = None
         """Why the controller gave up; None while it has not."""
 
     def start(self) -> Self:
-        """Begin."""
-        if self._thread is None:
-            if self._acts and _acting.setdefault(self._application, self) is not self:
-                raise InputError(
-                    "this application has a scaler already; stop that one first, give it all queries at once, or "
-                    'take advice alone (mode="advise")'
-                )
-            try:
-                self._engine.start()
-            except BaseException:
-                self._let_go()  # whoever tries again must not be taken for a second one
-                raise
-            self._thread = threading.Thread(target=self._work, name="headgate-scaler", daemon=True)
-            self._thread.start()
+        """Begin; once, until `stop`."""
+        if self._stopping.is_set():
+            raise InputError("this scaler was stopped, which is for good; attach another one")
+        if self._thread is not None:
+            return self
+        with ExitStack() as undone:  # whoever tries again must find everything as it was
+            self._take_application(undone)
+            self._controller = self._begun(undone)
+            thread = threading.Thread(target=self._work, args=(self._controller,), name="headgate-scaler", daemon=True)
+            thread.start()
+            self._thread, self._at_the_end = thread, undone.pop_all()
         return self
+
+    def _take_application(self, undone: ExitStack) -> None:
+        """Nobody else may size it from here on."""
+        if self._settings.mode != "act":
+            return
+        if _acting.setdefault(self._application, self) is not self:
+            raise InputError(
+                "this application has a scaler already; stop that one first, give it all queries at once, or "
+                'take advice alone (mode="advise")'
+            )
+        undone.callback(_acting.pop, self._application)
+
+    def _begun(self, undone: ExitStack) -> Controller:
+        """A controller that has written down that it begins, with eyes that are open."""
+        journal = self._journal
+        if journal is not None and not isinstance(journal, Journal):
+            journal = undone.enter_context(Journal(journal))
+        self._engine.start()
+        undone.callback(self._engine.stop)
+        return Controller(
+            self._engine, self._settings, self._policy, application=self._application, journal=journal,
+            watch=self._noted,
+        )  # fmt: skip
 
     def stop(self) -> None:
         """Leave everything as it is from here on."""
         self._stopping.set()
-        if self._thread is None:
+        if self._thread is None or self._controller is None:
             return
         self._thread.join()
         self._thread = None
-        self._let_go()
-        self._engine.stop()
-        if self._journal is not None:
-            if self.problem is None:
+        with self._at_the_end:
+            if self.problem is None and self._journal is not None:
                 self._controller.end("stopped")
-            if self._closes_journal:
-                self._journal.close()
-
-    def _let_go(self) -> None:
-        """Somebody else may size the application now."""
-        if _acting.get(self._application) is self:
-            del _acting[self._application]
 
     def __enter__(self) -> Self:
         return self.start()
@@ -121,6 +135,8 @@ class Scaler:
     @property
     def executors(self) -> Executors:
         """Desired, requested, observed."""
+        if self._controller is None:
+            return Executors(None, None, 0)
         state = self._controller.state
         plan = state.plan
         asked = plan.executors if plan is not None and plan.arrived is None else None
@@ -141,13 +157,13 @@ class Scaler:
 
     # On a thread of its own.
 
-    def _work(self) -> None:
+    def _work(self, controller: Controller) -> None:
         failures = 0
         while not self._stopping.is_set():
             try:
                 while self._told:
-                    self._controller.take(self._told.popleft())
-                if self._controller.turn(_TURN):
+                    controller.take(self._told.popleft())
+                if controller.turn(_TURN):
                     failures = 0  # only a batch that went through shows that all is well again
             except Exception as problem:  # the job must not suffer from its controller
                 if self._stopping.is_set():
@@ -158,7 +174,7 @@ class Scaler:
                 if failures >= _FAILURES:
                     self.problem = said
                     with suppress(Exception):
-                        self._controller.end(f"gave up: {said}")
+                        controller.end(f"gave up: {said}")
                     return
                 self._stopping.wait(_TURN * 4)
 

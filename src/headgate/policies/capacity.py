@@ -2,6 +2,7 @@
 
     rate to carry = L (1 + headroom)           KeepUp
                     L + Q / D                  CatchUp within D, with Q records waiting
+                    L (1 + 0.2)                CatchUp where sources do not tell what waits
                     L, results within F        Freshness
     answer = least n with B(n executors, state spread evenly) good enough     (`keeping_up.least_pool`)
 
@@ -29,6 +30,8 @@ _REPLAYS, _POINTS = 5, 100
 """A controller asks often; it need not know the spread as well as `headgate inspect`."""
 _WORTH_IT = 0.03
 """A further executor that shortens a batch by less than this does not help."""
+_UNTOLD = KeepUp(headroom=0.2)
+"""Catching up where nobody knows what waits: the headroom is all that can work it off."""
 
 
 class CapacityPolicy(msgspec.Struct, frozen=True):
@@ -78,7 +81,11 @@ def wanted(objective: Objective, come: Arrivals) -> Wish:
     120.0
     >>> wanted(CatchUp("1m"), Arrivals(100.0, 100.0, 1.0, None, None, 600)).rate
     110.0
+    >>> wanted(CatchUp("1m"), Arrivals(100.0, 100.0, 1.0, None, None, None)).rate
+    120.0
     """
+    if isinstance(objective, CatchUp) and come.waiting is None:
+        objective = _UNTOLD
     if isinstance(objective, KeepUp):
         return Wish(come.rate * (1 + objective.headroom))
     if isinstance(objective, CatchUp):

@@ -14,6 +14,7 @@ from headgate.control.actions import Restart, SetExecutors, SpreadBins, StopAski
 from headgate.control.said import (
     Arrived,
     AsPredicted,
+    DidNotHelp,
     Failed,
     Gathering,
     Held,
@@ -144,7 +145,7 @@ class _Writer:
                 return Line(at, "decision", str(said), said.plan)
             case Restarting() | MovingState():
                 return Line(at, "decision", _without_plan(said, said.plan), said.plan)
-            case Arrived() | Failed():
+            case Arrived() | Failed() | DidNotHelp():
                 return Line(at, "outcome", _without_plan(said, said.plan), said.plan)
             case Short():
                 return Line(at, "outcome", str(said), self._under_way)

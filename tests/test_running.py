@@ -1,0 +1,154 @@
+"""A job from its file on a Spark that is none: what is refused, and what is said where it does not start again."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from headgate.control.actions import Layout, Restart
+from headgate.jobs import running
+from headgate.jobs.job_file import read_job
+from headgate.jobs.running import NotStartedError, Running
+from headgate.model.errors import InputError
+from headgate.runtime.entries import Spoke
+from headgate.runtime.journal import Journal
+
+JOB = """
+name = "count"
+build = "count.py:build"
+checkpoint = "checkpoint"
+[parallelism]
+{parallelism}
+"""
+BUILD = """
+def build(spark, settings):
+    return settings.exchange(spark.events, "parse").writeStream
+"""
+
+
+class Conf(dict):
+    def set(self, name, value):
+        self[name] = value
+
+
+class Events:
+    """A DataFrame that is cut and written to nowhere; its writer counts how often it is started."""
+
+    def __init__(self, spark):
+        self.sparkSession, self.writeStream, self.partitions = spark, self, []
+
+    def repartition(self, partitions):
+        self.partitions.append(partitions)
+        return self
+
+    def queryName(self, name):  # noqa: N802 - Spark's own name
+        return self
+
+    def option(self, name, value):
+        return self
+
+    def start(self):
+        return self.sparkSession.start(len(self.partitions))
+
+
+class Session:
+    """As much of a SparkSession as a job needs; `start` is told how many starts there were, this one included."""
+
+    def __init__(self, start):
+        self.conf, self.start = Conf({"spark.sql.shuffle.partitions": "200"}), start
+        self.sparkContext = SimpleNamespace(uiWebUrl=None, applicationId="app-1", addPyFile=lambda path: None)
+        self.events = Events(self)
+        self.stopped = False
+
+    def stop(self):
+        self.stopped = True
+
+
+class Eyes:
+    """An engine that sees nothing."""
+
+    def __init__(self, spark, *, restart, **given):
+        pass
+
+    def start(self):
+        return self
+
+    def stop(self):
+        pass
+
+    def seen(self, timeout):
+        return ()
+
+    def executors(self):
+        return ()
+
+    def happened(self):
+        return ()
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """A job of this file, and the session it is to run in."""
+
+    def made(parallelism, start=lambda times: None, eyes=Eyes):
+        (tmp_path / "count.py").write_text(BUILD)
+        (tmp_path / "job.toml").write_text(JOB.format(parallelism=parallelism))
+        session = Session(start)
+
+        @contextmanager
+        def applications(job, say):
+            yield SimpleNamespace(session=lambda executors, layout, on_trial: session)
+
+        monkeypatch.setattr(running, "applications", applications)
+        monkeypatch.setattr(running, "SparkEngine", eyes)
+        monkeypatch.setattr(running, "_terminated", lambda query: True)
+        monkeypatch.setattr(running, "unfinished_batch", lambda query: None)
+        return Running(read_job(tmp_path / "job.toml")), session
+
+    return made
+
+
+def test_a_name_that_is_no_exchange_of_the_job_is_refused_by_file_and_setting_before_the_query_starts(job, tmp_path):
+    started = []
+    one, session = job("state = 8\nprase = 16", started.append)
+    with pytest.raises(InputError) as refused:
+        one.run()
+    said = '[parallelism] prase is no exchange of the job (did you mean "parse"?)'
+    assert str(refused.value) == f"{tmp_path / 'job.toml'}: {said}"
+    assert (started, session.stopped) == ([], True)
+
+
+def over():
+    """A query that has come to its end."""
+    return SimpleNamespace(isActive=False, exception=lambda: None)
+
+
+def test_an_exchange_by_its_name_has_the_partitions_that_the_file_says(job):
+    one, session = job("state = 8\nparse = 16", lambda times: over())
+    one.run()
+    assert session.events.partitions == [16]
+    assert session.conf["spark.sql.shuffle.partitions"] == "8"
+
+
+class Restarts(Eyes):
+    """An engine that is told at once to start the job again with six partitions."""
+
+    def __init__(self, spark, *, restart, **given):
+        restart(Restart(1, Layout({"parse": 6})))
+
+
+def test_a_query_that_starts_neither_with_the_new_layout_nor_with_the_old_one_ends_in_one_line(job, tmp_path):
+    def start(times):
+        if times == 1:
+            return over()
+        raise RuntimeError(f"start {times} failed\n\tat org.apache.spark.Somewhere")
+
+    one, session = job("state = 8\nparse = 4", start, Restarts)
+    with pytest.raises(NotStartedError, match=r"^the query could not be started: start 3 failed$"):
+        one.run()
+    assert session.events.partitions == [4, 6, 4]
+    with Journal(tmp_path / "job.journal", read_only=True) as journal:
+        said = [str(entry.said) for _, entry in journal.entries() if isinstance(entry, Spoke)]
+    assert "plan 1 could not be carried out: start 2 failed" in said
