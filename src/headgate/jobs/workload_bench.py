@@ -108,29 +108,36 @@ def _run(
     running = writer.option("checkpointLocation", folder).start()
     try:
         with Probe(spark, running) as probe:
-            _batches(running, probe, plan.warm_up, least=1)
+            batches_for(running, probe, plan.warm_up, least=1)
             spent = cluster.processor_seconds()
-            measured = _batches(running, probe, plan.seconds, least=2)
+            measured = batches_for(running, probe, plan.seconds, least=2)
             return _Ran(measured, cluster.processor_seconds() - spent)
     finally:
         running.stop()
 
 
-def _batches(running: StreamingQuery, probe: Probe, seconds: float, least: int) -> list[MicroBatch]:
-    """Those with records that end within so many seconds, or later where there would be too few; in the end one has."""
+def batches_for(
+    running: StreamingQuery, probe: Probe, seconds: float, least: int, clock: Callable[[], float] = time.monotonic
+) -> list[MicroBatch]:
+    """Those with records, up to the first that ends after so many seconds; later where there would be too few.
+
+    So it returns when a batch has just ended, never in the middle of one.
+    """
     seen: list[MicroBatch] = []
-    now = time.monotonic()
-    while time.monotonic() < now + seconds or len(seen) < least:
+    enough = clock() + seconds
+    while True:
         batch = probe.take(timeout=0.2)
         if batch is not None and batch.input_rows > 0:
             seen.append(batch)
+            if clock() >= enough and len(seen) >= least:
+                return seen
         elif not running.isActive:
             raise InputError(f"it has ended by itself: {running.exception() or 'nothing more comes'}")
-        elif time.monotonic() > now + seconds + _PATIENCE:
+        elif clock() > enough + _PATIENCE:
             raise InputError(
-                f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s, {least} are needed"
+                f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s: {least} are needed, and one "
+                f"after {seconds:g} s; give more time, or smaller batches by --rows-per-batch"
             )
-    return seen
 
 
 def _measured(query: Query, load: Load | None, ran: _Ran) -> Measured:
