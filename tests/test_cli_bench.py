@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headgate.cli import bench
 from headgate.cli.main import main
@@ -27,6 +28,15 @@ def test_a_line_for_each_query_and_how_it_was_fed():
     assert "1.25 s" in lines[1]
     assert "1,234" in lines[1]
     assert lines[2] == "nexmark on 2 slots, fed at constant(20k); each measured for 60 s"
+
+
+def test_a_query_that_falls_behind_its_load_is_named_under_the_table():
+    age = Percentiles(1.0, 2.0, 3.0)
+    late = replace(measured("q5", 12_000.0, age), asked_per_second=20_000.0, falls_behind=True)
+    plan = BenchPlan("nexmark", ("q1", "q5"), load="constant(20k)")
+    lines = list(bench.table(BenchResult(plan, (measured("q1", 20_000.0, age), late))))
+    assert lines[-1] == "q5 falls behind: it reads 12k of the 20k events/s that come"
+    assert sum("falls behind" in line for line in lines) == 1
 
 
 def test_two_results_are_compared_query_by_query(tmp_path, capsys):

@@ -132,6 +132,12 @@ def table(result: BenchResult) -> Iterator[str]:
         )
     yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
     yield result.plan.in_words
+    for one in result.measured:
+        if one.falls_behind and one.asked_per_second is not None:
+            yield (
+                f"{one.query} falls behind: it reads {short(one.events_per_second)} of the "
+                f"{short(one.asked_per_second)} events/s that come"
+            )
 
 
 def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:

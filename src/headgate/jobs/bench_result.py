@@ -44,7 +44,7 @@ class Measured(msgspec.Struct, frozen=True):
     batches: int
     events: int
     seconds: float
-    """In which the events were read, or came where there is a load."""
+    """In which they were read: from the end of the batch before the first of them to the end of the last."""
     events_per_second: float
     batch: Percentiles
     freshness: Percentiles | None
@@ -53,6 +53,10 @@ class Measured(msgspec.Struct, frozen=True):
     state_bytes: int
     cpu_seconds_per_million: float | None
     """Of executors and their Python, for a million events; None where the system does not tell."""
+    asked_per_second: float | None = None
+    """Events that came by the load meanwhile; None without one, and in results from before it was kept."""
+    falls_behind: bool = False
+    """Whether it reads clearly less than comes."""
 
 
 class BenchResult(msgspec.Struct, frozen=True):

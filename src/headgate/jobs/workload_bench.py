@@ -1,7 +1,8 @@
 """Queries of a workload, one after the other on a cluster of their own, and how each did.
 
-What counts begins after a warm-up and is whole batches: throughput is what was read from the first of them to the end
-of the last, so it is what the query sustains, not its best batch.
+What counts begins after a warm-up and is whole batches: throughput is what they read, by the time from the end of the
+batch before them to the end of the last. So it is what the query sustains, not its best batch; and of a query that
+falls behind its load, whose batches grow, it is what it does, not what came.
 """
 
 import bisect
@@ -31,6 +32,8 @@ _ROOM = "4g"
 _POINTS = 20
 """Of each batch: records whose age is taken, evenly from its first to its last."""
 _MILLION = 1e6
+_KEEPS_UP = 0.9
+"""Of the load: a query that reads less falls behind. Clearly less than 1, because batches are not all of one length."""
 _PATIENCE = 120.0
 """Seconds beyond those that were given, for a query that is slow."""
 
@@ -82,21 +85,30 @@ def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured
                 except (InputError, PySparkException) as problem:
                     told(f"{name}: {in_brief(problem)}")
                 else:
-                    yield _measured(query, load, ran)
+                    yield measured(query, load, ran)
         finally:
             spark.stop()
 
 
-class _Ran(msgspec.Struct, frozen=True):
+class Ran(msgspec.Struct, frozen=True):
+    """Batches of a query, and what they cost."""
+
+    before: MicroBatch
+    """The last one of the warm-up."""
     batches: list[MicroBatch]
-    """At least two."""
+    """Those after it; at least two."""
     cpu_seconds: float
     """From the end of the batch before them to the end of the last."""
+
+    @property
+    def seconds(self) -> float:
+        """As the processor time: what a batch reads is only read when it ends."""
+        return (_ended(self.batches[-1]) - _ended(self.before)) / 1000
 
 
 def _run(
     plan: BenchPlan, workload: Workload, query: Query, cluster: LocalCluster, spark: SparkSession, folder: str
-) -> _Ran:
+) -> Ran:
     """The batches after the warm-up, and the processor time meanwhile."""
     reader = spark.readStream.format(workload.source.name()).option("partitions", plan.slots)
     if plan.load is not None:
@@ -108,10 +120,10 @@ def _run(
     running = writer.option("checkpointLocation", folder).start()
     try:
         with Probe(spark, running) as probe:
-            batches_for(running, probe, plan.warm_up, least=1)
+            before = batches_for(running, probe, plan.warm_up, least=1)[-1]
             spent = cluster.processor_seconds()
-            measured = batches_for(running, probe, plan.seconds, least=2)
-            return _Ran(measured, cluster.processor_seconds() - spent)
+            counted = batches_for(running, probe, plan.seconds, least=2)
+            return Ran(before, counted, cluster.processor_seconds() - spent)
     finally:
         running.stop()
 
@@ -140,26 +152,40 @@ def batches_for(
             )
 
 
-def _measured(query: Query, load: Load | None, ran: _Ran) -> Measured:
-    first, last = ran.batches[0], ran.batches[-1]
-    if load is None:
-        events, seconds = sum(map(_events, ran.batches)), (last.began + last.duration - first.began) / 1000
-    else:  # what a batch reads came while the one before it ran
-        events, seconds = sum(map(_events, ran.batches[1:])), (last.began - first.began) / 1000
-    cpu = ran.cpu_seconds / max(1, sum(map(_events, ran.batches))) * _MILLION
+def measured(query: Query, load: Load | None, ran: Ran) -> Measured:
+    """How a query did, by its batches."""
+    last = ran.batches[-1]
+    events = sum(map(_events, ran.batches))
+    rate = events / ran.seconds
+    cpu = ran.cpu_seconds / max(1, events) * _MILLION
+    asked = _asked(load, ran) if load is not None else None
     return Measured(
         query.name,
         query.asks,
         len(ran.batches),
         events,
-        seconds,
-        events / seconds,
+        ran.seconds,
+        rate,
         _percentiles([batch.duration / 1000 for batch in ran.batches]),
         _percentiles([age for batch in ran.batches for age in _ages(batch, load)]) if load is not None else None,
         sum(kept.rows for kept in last.state),
         sum(kept.stored_bytes for kept in last.state),
         None if np.isnan(cpu) else cpu,
+        asked,
+        asked is not None and rate < _KEEPS_UP * asked,
     )
+
+
+def _asked(load: Load, ran: Ran) -> float:
+    """Events a second that came by the load meanwhile."""
+    last = ran.batches[-1]
+    since = json.loads(last.sources[0].end)["began"]
+    until = _ended(last) / 1000 - since
+    return (load.records(until) - load.records(until - ran.seconds)) / ran.seconds
+
+
+def _ended(batch: MicroBatch) -> int:
+    return batch.began + batch.duration
 
 
 def _events(batch: MicroBatch) -> int:
@@ -179,7 +205,7 @@ def _ages(batch: MicroBatch, load: Load) -> Iterator[float]:
     """How long before the batch's end some of its records were due."""
     for source in batch.sources:
         start, end = json.loads(source.start), json.loads(source.end)
-        ended = (batch.began + batch.duration) / 1000 - start["began"]
+        ended = _ended(batch) / 1000 - start["began"]
         for number in np.linspace(start["number"], end["number"], _POINTS, endpoint=False):
             yield ended - due_at(load, float(number) + 1, ended)
 
