@@ -29,7 +29,8 @@ examples:
   headgate bench psm --output before.json
   headgate bench compare before.json after.json
 
-Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`); its state is kept in RocksDB.
+Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`), but for those of NexMark's q10,
+which are written to files; its state is kept in RocksDB.
 
 exit codes: 0 done, 1 some query could not be measured, 2 something wrong with the input; one line on standard error
 says what

@@ -7,6 +7,7 @@ falls behind its load, whose batches grow, it is what it does, not what came.
 
 import bisect
 import json
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -116,8 +117,12 @@ def _run(
     if plan.rows_per_batch is not None:
         reader = reader.option("rows_per_batch", plan.rows_per_batch)
     stream = reader.options(**plan.options).load()
-    writer = query.of(stream).writeStream.outputMode(query.mode).format("noop")
-    running = writer.option("checkpointLocation", folder).start()
+    writer = query.of(stream).writeStream.outputMode(query.mode).option("checkpointLocation", f"{folder}/checkpoint")
+    if query.folders:  # files are what such a query is about
+        writer = writer.format("parquet").partitionBy(*query.folders).option("path", f"{folder}/files")
+    else:
+        writer = writer.format("noop")
+    running = writer.start()
     try:
         with Probe(spark, running) as probe:
             before = batches_for(running, probe, plan.warm_up, least=1)[-1]
@@ -126,6 +131,7 @@ def _run(
             return Ran(before, counted, cluster.processor_seconds() - spent)
     finally:
         running.stop()
+        shutil.rmtree(f"{folder}/files", ignore_errors=True)  # may be large, and nobody reads them
 
 
 def batches_for(
