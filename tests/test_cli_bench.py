@@ -1,5 +1,7 @@
 """`headgate bench`: what it shows of results, how it compares two, and what it refuses before anything is started."""
 
+import contextlib
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -47,6 +49,24 @@ def test_two_results_are_compared_query_by_query(tmp_path, capsys):
     assert [line.split()[3:] for line in said[1:3]] == [["1.50", "faster"], ["1.02", "about", "the", "same"]]
     assert said[3] == "only in one of them: q3"
     assert said[4].startswith("not measured alike: nexmark on 2 slots")
+
+
+def test_what_is_measured_is_told_and_kept_at_once_though_the_rest_is_interrupted(tmp_path, monkeypatch, capsys):
+    def interrupted(plan, told):
+        yield measured("q1", 1500.0)
+        yield replace(measured("q2", 12_000.0), falls_behind=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headgate.jobs.workload_bench.run_bench", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        main(["bench", "nexmark", "--output", str(tmp_path / "result")])
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [
+        "q1: 1,500 events/s, batches of 0.50 s",
+        "q2: 12k events/s, batches of 0.50 s, falls behind its load",
+    ]
+    kept = msgspec.json.decode((tmp_path / "result").read_bytes(), type=BenchResult)
+    assert [one.query for one in kept.measured] == ["q1", "q2"]
 
 
 def test_a_page_shows_a_bar_for_each_query():

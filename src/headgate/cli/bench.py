@@ -92,8 +92,9 @@ def run(given: argparse.Namespace) -> int:
     if given.output is not None:
         _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts
     measured: list[Measured] = []
-    for one in run_bench(plan, lambda line: print(line, file=sys.stderr, flush=True)):
+    for one in run_bench(plan, _tell):
         measured.append(one)
+        _tell(in_a_line(one))
         if given.output is not None:  # after each: what is measured is not lost
             _write(given.output, BenchResult(plan, tuple(measured)))
     result = BenchResult(plan, tuple(measured))
@@ -104,6 +105,16 @@ def run(given: argparse.Namespace) -> int:
     else:
         print("\n".join(table(result)))
     return 0 if len(measured) == len(plan.queries) else 1
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def in_a_line(one: Measured) -> str:
+    """As soon as it is known: who stops the rest has this."""
+    behind = ", falls behind its load" if one.falls_behind else ""
+    return f"{one.query}: {short(one.events_per_second)} events/s, batches of {one.batch.p50:.2f} s{behind}"
 
 
 def _json(result: BenchResult) -> bytes:
