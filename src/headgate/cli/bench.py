@@ -131,25 +131,33 @@ def _write(path: str, result: BenchResult) -> None:
 def table(result: BenchResult) -> Iterator[str]:
     """A line for each query."""
     aged = result.plan.load is not None
-    head = ["query", "events/s", "batch p50", "p95", *(["age p50", "p95", "p99"] if aged else [])]
+    published = any(one.flink_per_core is not None for one in result.measured)
+    speeds = ["events/s", "per core", *(["Flink per core"] if published else [])]
+    head = ["query", *speeds, "batch p50", "p95", *(["age p50", "p95", "p99"] if aged else [])]
     rows = [(*head, "state rows", "state MB", "CPU s/M events", "")]
     for one in result.measured:
+        speed = [short(one.events_per_second), _or_not(one.per_core)]
+        flink = [_or_not(one.flink_per_core)] if published else []
         age = one.freshness
         ages = [f"{age.p50:.2f} s", f"{age.p95:.2f} s", f"{age.p99:.2f} s"] if age is not None else []
         cpu = "?" if one.cpu_seconds_per_million is None else f"{one.cpu_seconds_per_million:.2f}"
         state = f"{one.state_bytes / 1e6:.1f}"
         batch = (f"{one.batch.p50:.2f} s", f"{one.batch.p95:.2f} s")
-        rows.append(
-            (one.query, short(one.events_per_second), *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks)
-        )
+        rows.append((one.query, *speed, *flink, *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks))
     yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
     yield result.plan.in_words
+    if published:
+        yield "Flink: published figures, on other hardware"
     for one in result.measured:
         if one.falls_behind and one.asked_per_second is not None:
             yield (
                 f"{one.query} falls behind: it reads {short(one.events_per_second)} of the "
                 f"{short(one.asked_per_second)} events/s that come"
             )
+
+
+def _or_not(value: float | None) -> str:
+    return "" if value is None else short(value)
 
 
 def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headgate.jobs.bench_result import BenchPlan, Measured, Percentiles
+from headgate.jobs.bench_result import FLINK_PER_CORE, BenchPlan, Measured, Percentiles
 from headgate.model.errors import InputError, did_you_mean, in_brief
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.local_cluster import LocalCluster
@@ -86,7 +86,7 @@ def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured
                 except (InputError, PySparkException) as problem:
                     told(f"{name}: {in_brief(problem)}")
                 else:
-                    yield measured(query, load, ran)
+                    yield measured(plan, query, load, ran)
         finally:
             spark.stop()
 
@@ -158,7 +158,7 @@ def batches_for(
             )
 
 
-def measured(query: Query, load: Load | None, ran: Ran) -> Measured:
+def measured(plan: BenchPlan, query: Query, load: Load | None, ran: Ran) -> Measured:
     """How a query did, by its batches."""
     last = ran.batches[-1]
     events = sum(map(_events, ran.batches))
@@ -179,6 +179,8 @@ def measured(query: Query, load: Load | None, ran: Ran) -> Measured:
         None if np.isnan(cpu) else cpu,
         asked,
         asked is not None and rate < _KEEPS_UP * asked,
+        rate / plan.slots,
+        FLINK_PER_CORE.get(query.name) if plan.workload == "nexmark" else None,
     )
 
 
