@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from batches import Op, batch
 from headgate.jobs.bench_result import BenchPlan
-from headgate.jobs.workload_bench import Ran, batches_for, measured
+from headgate.jobs.workload_bench import Ran, batches_for, measured, source_options
 from headgate.model.errors import InputError
 from headgate.model.microbatch import SourceRead
 from headgate.workloads.load import Constant, Step
@@ -106,3 +106,10 @@ def test_speed_is_also_told_for_each_core_and_beside_what_is_published_of_flink(
     found = measured(BenchPlan("nexmark", ("q1",), slots=4), QUERY, None, ran)
     assert (found.events_per_second, found.per_core, found.flink_per_core) == (40.0, 10.0, 158_000.0)
     assert measured(BenchPlan("psm", ("q1",)), QUERY, None, ran).flink_per_core is None
+
+
+def test_event_time_is_as_fast_as_the_load_unless_its_rate_is_given():
+    assert source_options("nexmark", "constant(20k)", 50.0, {}) == {"event_rate": "20000"}
+    assert source_options("nexmark", "constant(20k)", 50.0, {"event_rate": "7"}) == {"event_rate": "7"}
+    assert source_options("nexmark", None, 50.0, {}) == {}
+    assert source_options("nexmark", "constant(0)", 50.0, {}) == {}

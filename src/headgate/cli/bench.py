@@ -30,7 +30,8 @@ examples:
   headgate bench compare before.json after.json
 
 Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`), but for those of NexMark's q10,
-which are written to files; its state is kept in RocksDB.
+which are written to files; its state is kept in RocksDB. With --load, event time is as fast as the load is on average,
+unless --option event_rate=N says otherwise.
 
 exit codes: 0 done, 1 some query could not be measured, 2 something wrong with the input; one line on standard error
 says what
@@ -70,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
             raise InputError("compare takes two files, as `headgate bench WORKLOAD --output FILE` writes them")
         print("\n".join(compared(*map(_read, given.files))))
         return 0
-    from headgate.jobs.workload_bench import chosen, run_bench
+    from headgate.jobs.workload_bench import chosen, run_bench, source_options
 
     if given.files:
         raise InputError(f"{' '.join(given.files)}: files are for `headgate bench compare`")
@@ -79,15 +80,17 @@ def run(given: argparse.Namespace) -> int:
             raise InputError(f"{name} is {value}; give a whole number from 1 on")
     if given.load is not None:
         load_from_text(given.load)  # says what is wrong with it before anything starts
+    options = dict(name_and_value(text) for text in given.option)
+    warm_up, lasting = seconds(given.warm_up), seconds(given.seconds)
     plan = BenchPlan(
         given.what,
         chosen(given.what, [name.strip() for name in given.queries.split(",")] if given.queries else []),
         given.slots,
         given.load,
-        seconds(given.seconds),
-        seconds(given.warm_up),
+        lasting,
+        warm_up,
         given.rows_per_batch,
-        dict(name_and_value(text) for text in given.option),
+        source_options(given.what, given.load, warm_up + lasting, options),
     )
     if given.output is not None:
         _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts

@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -53,6 +53,20 @@ def chosen(workload: str, names: Sequence[str]) -> tuple[str, ...]:
             raise InputError(f"{workload} has no query {name}{did_you_mean(full, queries)}")
         found[full] = None
     return tuple(found) or tuple(queries)
+
+
+def source_options(workload: str, load: str | None, seconds: float, given: Mapping[str, str]) -> dict[str, str]:
+    """Those that are given; and where there is a load, event time as fast as that is on average, unless they say more.
+
+    So ten seconds of a window are about ten of the wall's, however high the load.
+
+    >>> source_options("nexmark", "step(100 -> 300 @ 10s)", 20.0, {"padding": "false"})
+    {'event_rate': '200', 'padding': 'false'}
+    """
+    if load is None or seconds <= 0 or "event_rate" not in WORKLOADS[workload].source.known:
+        return dict(given)
+    mean = load_from_text(load).records(seconds) / seconds
+    return ({"event_rate": f"{mean:.10g}"} if mean > 0 else {}) | dict(given)
 
 
 def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured]:
