@@ -72,8 +72,8 @@ bench-load: $(READY) ## the rate that was asked for and the rate that came, of t
 bench-curves: $(READY) ## rescales until settled on sub-linear operators: ds2, conttune and capacity, simulated (two minutes)
 	$(BIN)/python benchmarks/curves.py --held-out
 
-bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine (half an hour)
-	$(BIN)/headgate bench nexmark
+bench-nexmark: $(READY) ## events a second of every query of NexMark on this machine, also in bench-nexmark.json (half an hour)
+	$(BIN)/headgate bench nexmark --output bench-nexmark.json
 
 bench-nexmark-convergence: $(READY) ## steps to the right size on six queries of NexMark, each as a job under `headgate run` (an hour)
 	$(BIN)/python benchmarks/nexmark_convergence.py

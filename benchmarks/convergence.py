@@ -176,7 +176,11 @@ def run_dynamic(cluster: LocalCluster, pipeline: Pipeline, executors: int) -> Ou
 
 
 def over(began: float, moves: list[tuple[float, int]]) -> bool:
-    """Whether a run has been watched for long enough: it has moved and settled, or it does not move."""
+    """Whether a run has been watched for long enough: it has moved and settled, or it does not move.
+
+    A run from under may still be working off what piled up before its move: its figure `batches` is then that of
+    batches with a backlog in them, and says nothing of whether the size it ended with keeps up.
+    """
     passed = time.time() - began
     settled = bool(moves) and passed - moves[-1][0] >= SETTLED
     return passed >= WATCHED or (settled and passed >= LEAST_WATCHED)

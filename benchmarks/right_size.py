@@ -7,6 +7,7 @@ of predicted.
 
 import itertools
 import statistics
+import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headgate.control.actions import SetExecutors, SpreadBins
+from headgate.control.events import ActionFailed
 from headgate.model.microbatch import MicroBatch
 from headgate.runtime.entries import Entry, Intent, Seen
 from headgate.spark.engine import SparkEngine
@@ -34,6 +36,8 @@ _SWEPT = 6
 _COLD = 3
 """Batches that may take as long as they like."""
 _FAR_TOO_LONG = 1.5
+_PATIENCE = 300.0
+"""Seconds in which executors have come or gone."""
 
 
 class Outcome(NamedTuple):
@@ -97,8 +101,7 @@ def batch_time(spark: SparkSession, query: StreamingQuery, executors: int) -> fl
     def more(count: int) -> None:
         wanted = len(batches) + count
         while len(batches) < wanted:
-            if not query.isActive:
-                raise SystemExit(f"the query ended: {query.exception()}")
+            still_active(query)
             batches.extend(seen.batch for seen in engine.seen(1.0))
 
     def far_too_long() -> bool:
@@ -106,9 +109,7 @@ def batch_time(spark: SparkSession, query: StreamingQuery, executors: int) -> fl
         return len(batches) > _COLD and batches[-1].duration / 1000 > _FAR_TOO_LONG * TRIGGER
 
     try:
-        engine.carry_out(SetExecutors(0, executors))
-        while len(engine.executors()) != executors:
-            engine.seen(0.5)
+        resize(engine, query, executors)
         more(2)
         engine.carry_out(SpreadBins(0, batches[-1].query))
         for _ in range(_SWEPT):
@@ -119,3 +120,23 @@ def batch_time(spark: SparkSession, query: StreamingQuery, executors: int) -> fl
     finally:
         engine.stop()
         query.stop()
+
+
+def resize(engine: SparkEngine, query: StreamingQuery, executors: int) -> None:
+    """Ask for so many executors, and wait until they are there."""
+    engine.carry_out(SetExecutors(0, executors))
+    deadline = time.monotonic() + _PATIENCE
+    while (there := len(engine.executors())) != executors:
+        engine.seen(0.5)
+        still_active(query)
+        for one in engine.happened():
+            if isinstance(one, ActionFailed):
+                raise SystemExit(f"{executors} executors were asked for and cannot be had: {one.why}")
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{executors} executors were asked for, {there} were there after {_PATIENCE:.0f} s")
+
+
+def still_active(query: StreamingQuery) -> None:
+    """Or say why not."""
+    if not query.isActive:
+        raise SystemExit(f"the query ended: {query.exception()}")

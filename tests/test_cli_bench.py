@@ -1,7 +1,10 @@
 """`headgate bench`: what it shows of results, how it compares two, and what it refuses before anything is started."""
 
+import contextlib
+
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headgate.cli import bench
 from headgate.cli.main import main
@@ -11,7 +14,9 @@ from headgate.workloads.registry import WORKLOADS
 
 def measured(query, rate, freshness=None):
     batch = Percentiles(0.5, 0.9, 1.0)
-    return Measured(query, "what it asks", 10, 1000, 5.0, rate, batch, freshness, 1234, 5_600_000, 2.5)
+    return Measured(
+        query, "what it asks", 10, 1000, 5.0, rate, batch, freshness, 1234, 5_600_000, 2.5, per_core=rate / 2
+    )  # fmt: skip
 
 
 def written(path, *measured, **plan):
@@ -22,11 +27,40 @@ def written(path, *measured, **plan):
 def test_a_line_for_each_query_and_how_it_was_fed():
     aged = BenchPlan("nexmark", ("q5",), load="constant(20k)", seconds=60)
     lines = list(bench.table(BenchResult(aged, (measured("q5", 20_000, Percentiles(1.25, 2.5, 3.0)),))))
-    assert lines[0].split() == "query events/s batch p50 p95 age p50 p95 p99 state rows state MB CPU s/M events".split()
-    assert lines[1].split()[:2] == ["q5", "20k"]
+    head = "query events/s per core batch p50 p95 age p50 p95 p99 state rows state MB CPU s/M events"
+    assert lines[0].split() == head.split()
+    assert lines[1].split()[:3] == ["q5", "20k", "10k"]
     assert "1.25 s" in lines[1]
     assert "1,234" in lines[1]
     assert lines[2] == "nexmark on 2 slots, fed at constant(20k); each measured for 60 s"
+
+
+def test_published_figures_of_flink_stand_beside_those_queries_that_have_one():
+    ours = replace(measured("q5", 60_000.0), flink_per_core=22_000.0)
+    lines = list(bench.table(BenchResult(BenchPlan("nexmark", ("q5", "q6")), (ours, measured("q6", 8000.0)))))
+    assert lines[0].split()[:7] == ["query", "events/s", "per", "core", "Flink", "per", "core"]
+    assert lines[1].split()[:4] == ["q5", "60k", "30k", "22k"]
+    assert lines[2].split()[:4] == ["q6", "8,000", "4,000", "0.50"]
+    assert lines[-1] == "Flink: published figures, on other hardware"
+
+
+def test_results_from_before_cores_and_loads_were_kept_can_still_be_compared(tmp_path, capsys):
+    newer = ("asked_per_second", "falls_behind", "per_core", "flink_per_core")
+    old = msgspec.to_builtins(BenchResult(BenchPlan("nexmark", ("q1",)), (measured("q1", 1000.0),)))
+    old["measured"] = [{name: value for name, value in one.items() if name not in newer} for one in old["measured"]]
+    (tmp_path / "before").write_bytes(msgspec.json.encode(old))
+    after = written(tmp_path / "after", measured("q1", 1500.0))
+    assert main(["bench", "compare", str(tmp_path / "before"), after]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["q1", "1,500", "1,000", "1.50", "faster"]
+
+
+def test_a_query_that_falls_behind_its_load_is_named_under_the_table():
+    age = Percentiles(1.0, 2.0, 3.0)
+    late = replace(measured("q5", 12_000.0, age), asked_per_second=20_000.0, falls_behind=True)
+    plan = BenchPlan("nexmark", ("q1", "q5"), load="constant(20k)")
+    lines = list(bench.table(BenchResult(plan, (measured("q1", 20_000.0, age), late))))
+    assert lines[-1] == "q5 falls behind: it reads 12k of the 20k events/s that come"
+    assert sum("falls behind" in line for line in lines) == 1
 
 
 def test_two_results_are_compared_query_by_query(tmp_path, capsys):
@@ -37,6 +71,24 @@ def test_two_results_are_compared_query_by_query(tmp_path, capsys):
     assert [line.split()[3:] for line in said[1:3]] == [["1.50", "faster"], ["1.02", "about", "the", "same"]]
     assert said[3] == "only in one of them: q3"
     assert said[4].startswith("not measured alike: nexmark on 2 slots")
+
+
+def test_what_is_measured_is_told_and_kept_at_once_though_the_rest_is_interrupted(tmp_path, monkeypatch, capsys):
+    def interrupted(plan, told):
+        yield measured("q1", 1500.0)
+        yield replace(measured("q2", 12_000.0), falls_behind=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headgate.jobs.workload_bench.run_bench", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        main(["bench", "nexmark", "--output", str(tmp_path / "result")])
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [
+        "q1: 1,500 events/s, batches of 0.50 s",
+        "q2: 12k events/s, batches of 0.50 s, falls behind its load",
+    ]
+    kept = msgspec.json.decode((tmp_path / "result").read_bytes(), type=BenchResult)
+    assert [one.query for one in kept.measured] == ["q1", "q2"]
 
 
 def test_a_page_shows_a_bar_for_each_query():

@@ -2,6 +2,10 @@
 
 import pytest
 
+from headgate.cli.produce import summary
+from headgate.kafka.address import Address
+from headgate.kafka.produce_plan import Progress
+
 NOWHERE = "kafka://127.0.0.1:1/topic"
 
 
@@ -46,3 +50,13 @@ def test_what_is_wrong_is_said_before_a_broker_is_asked(refusal, words, said):
 
 def test_a_broker_that_is_not_there_is_named(refusal):
     assert f"{NOWHERE}: no broker answers" in refusal("nexmark", "--to", NOWHERE, "--events", "5")
+
+
+def test_it_ends_with_the_rate_that_came_beside_the_one_that_was_asked_for():
+    to = Address("127.0.0.1:9092", "all")
+    # All 6,000 events of a minute at 100 a second, which took 75 s: 80 a second.
+    slow = summary(Progress(seconds=75.0, delivered=6000, due=6000), "constant(100)", to)
+    assert slow == "6,000 events in 75.0 s, 80 a second of 100 asked for, to kafka://127.0.0.1:9092/all"
+    fast = summary(Progress(seconds=2.0, delivered=6000, due=None), None, to)
+    assert fast == "6,000 events in 2.0 s, 3,000 a second, to kafka://127.0.0.1:9092/all"
+    assert summary(Progress(seconds=0.0, delivered=0, due=0), "constant(100)", to).startswith("0 events in 0.0 s, 0 a")

@@ -5,6 +5,8 @@ Options (those of the workload's source among them, as `source.NAME`):
 * `workload` and `query`;
 * `load`, by which the workload's own source makes events; or `from`, the address of a topic that `headgate produce`
   writes to: `kafka://127.0.0.1:9092/nexmark`;
+* `rows_per_batch`: the most a batch takes; without it a batch takes all that is there, and the first one of a topic
+  everything that was written so far;
 * `seconds_per_event`: an operator in front of the query that takes so long for each event and waits meanwhile, which
   lets a query scale on a machine with few cores;
 * `redis`, of `ads` alone: look campaigns up in the Redis at this address, `redis://127.0.0.1:6379`;
@@ -68,10 +70,20 @@ def stream(spark, source, options):
         from headgate.kafka.address import address_from_text  # noqa: PLC0415 - only who asks for it needs Kafka
         from headgate.kafka.stream import events_by_python  # noqa: PLC0415
 
-        return events_by_python(spark, source, address_from_text(options["from"]))
+        return events_by_python(spark, source, address_from_text(options["from"]), most_in_a_batch(options))
     spark.dataSource.register(source)
     reader = spark.readStream.format(source.name()).option("load", options["load"])
+    if most_in_a_batch(options) is not None:
+        reader = reader.option("rows_per_batch", most_in_a_batch(options))
     for name, value in options.items():
         if name.startswith("source."):
             reader = reader.option(name.removeprefix("source."), str(value).lower())
     return reader.load()
+
+
+def most_in_a_batch(options):
+    """Rows; None where there is no limit."""
+    most = options.get("rows_per_batch")
+    if most is not None and (type(most) is not int or most < 1):
+        raise InputError(f"[options] rows_per_batch is {most}; give a whole number from 1 on")
+    return most

@@ -27,6 +27,7 @@ import nexmark_reference
 from campaigns.kills import kill_and_wait_for_all_it_started
 from comparable_rows import in_order
 from headgate.kafka.address import address_from_text
+from headgate.kafka.jars import KAFKA, jars
 from headgate.kafka.local_broker import LocalBroker
 from headgate.kafka.stream import connector_jars
 from headgate.model.errors import InputError
@@ -40,6 +41,11 @@ EVENT_TIME = 40.0
 that one partition is a few hundredths of the whole ahead of another, and queries wait for four seconds."""
 
 
+def event_rate(events):
+    """Events for each second of event time, the same where they are written and where they are at rest."""
+    return events / EVENT_TIME
+
+
 class KafkaError(AssertionError):
     """Something that must hold does not."""
 
@@ -49,7 +55,7 @@ def produce(servers, events, processes=2, partitions=4):
     to = f"kafka://{servers}/nexmark-{events}"
     command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", to, "--events", str(events)]
     command += ["--processes", str(processes), "--partitions", str(partitions)]
-    command += ["--option", f"event_rate={events / EVENT_TIME:g}", "--option", "padding=false"]
+    command += ["--option", f"event_rate={event_rate(events)!r}", "--option", "padding=false"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise KafkaError(done.stderr)
@@ -149,7 +155,7 @@ def check(at, query, events, folder, kills, through, batches=BATCHES):
     with duckdb.connect() as database:
         database.execute("set TimeZone = 'UTC'")
         found = in_order(database.execute(f"select * from '{folder}/all/*.parquet'").fetchall())
-    at_rest = nexmark_reference.at_rest(events, Settings(EventTime(events / EVENT_TIME), padding=False))
+    at_rest = nexmark_reference.at_rest(events, Settings(EventTime(event_rate(events)), padding=False))
     reference = nexmark_reference.REFERENCE[query]
     true = in_order(reference(at_rest) if callable(reference) else at_rest.execute(reference).fetchall())
     if not true:
@@ -172,6 +178,11 @@ def main():
     if given.drive:
         drive(given.drive, given.queries, given.records_per_batch, given.folder, given.through[0])
         return 0
+    try:
+        jars(*KAFKA)
+    except InputError as problem:
+        print(f"SKIPPED, the broker's jars cannot be had here, and nothing was checked: {problem}")
+        return 1
     place, held, checked = Path(tempfile.mkdtemp(prefix="kafka-")), True, 0
     with LocalBroker(folder=place / "broker") as broker:
         at = produce(broker.servers, given.events)

@@ -1,7 +1,8 @@
 """Every query of every workload on a stream, against its definition on the same events at rest, by other means.
 
 Each runs on a real cluster, with several numbers of partitions, and is stopped and started again in the middle. Rows
-must be the same, all of them. NexMark's q12, which goes by the wall's clock, is held to the times in the query's log.
+must be the same, all of them; a query that fails, or takes too long, counts as different. NexMark's q12, which goes by
+the wall's clock, is held to the times in the query's log.
 
     make verify-workloads           (or: python tests/campaigns/workloads.py --rows 20000 --queries nexmark/q5,psm/q1)
 """
@@ -12,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from headgate.model.errors import in_brief
 from headgate.spark.local_cluster import LocalCluster
 from workload_streams import WORKLOADS, ready_for_workloads, streamed_and_true
 
@@ -35,12 +37,16 @@ def main() -> int:
                 workload, _, query = name.partition("/")
                 of = WORKLOADS[workload]
                 of_query, began = Path(folder) / f"{workload}-{query}-{partitions}", time.monotonic()
-                found, true = streamed_and_true(spark, of, of.queries[query], of_query, given.rows, partitions)
-                same = bool(found) and found == true
+                try:
+                    found, true = streamed_and_true(spark, of, of.queries[query], of_query, given.rows, partitions)
+                except Exception as problem:  # whatever it is: the others are worth comparing
+                    same, rows, says = False, 0, f"FAILED: {in_brief(problem)}"
+                else:
+                    same, rows = bool(found) and found == true, len(found)
+                    says = "the same" if same else f"DIFFERENT: {len(set(found) ^ set(true)):,} rows are in one only"
                 different += not same
-                says = "the same" if same else f"DIFFERENT: {len(set(found) ^ set(true)):,} rows are in one only"
                 took = time.monotonic() - began
-                print(f"{name:15} {partitions} partitions {took:5.0f} s {len(found):>8,} rows  {says}", flush=True)
+                print(f"{name:15} {partitions} partitions {took:5.0f} s {rows:>8,} rows  {says}", flush=True)
         session.stop()
     print(f"{len(cases) - different} of {len(cases)} give what their definitions give")
     return 1 if different else 0

@@ -29,7 +29,9 @@ examples:
   headgate bench psm --output before.json
   headgate bench compare before.json after.json
 
-Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`); its state is kept in RocksDB.
+Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`), but for those of NexMark's q10,
+which are written to files; its state is kept in RocksDB. With --load, event time is as fast as the load is on average,
+unless --option event_rate=N says otherwise.
 
 exit codes: 0 done, 1 some query could not be measured, 2 something wrong with the input; one line on standard error
 says what
@@ -69,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
             raise InputError("compare takes two files, as `headgate bench WORKLOAD --output FILE` writes them")
         print("\n".join(compared(*map(_read, given.files))))
         return 0
-    from headgate.jobs.workload_bench import chosen, run_bench
+    from headgate.jobs.workload_bench import chosen, run_bench, source_options
 
     if given.files:
         raise InputError(f"{' '.join(given.files)}: files are for `headgate bench compare`")
@@ -78,21 +80,24 @@ def run(given: argparse.Namespace) -> int:
             raise InputError(f"{name} is {value}; give a whole number from 1 on")
     if given.load is not None:
         load_from_text(given.load)  # says what is wrong with it before anything starts
+    options = dict(name_and_value(text) for text in given.option)
+    warm_up, lasting = seconds(given.warm_up), seconds(given.seconds)
     plan = BenchPlan(
         given.what,
         chosen(given.what, [name.strip() for name in given.queries.split(",")] if given.queries else []),
         given.slots,
         given.load,
-        seconds(given.seconds),
-        seconds(given.warm_up),
+        lasting,
+        warm_up,
         given.rows_per_batch,
-        dict(name_and_value(text) for text in given.option),
+        source_options(given.what, given.load, warm_up + lasting, options),
     )
     if given.output is not None:
         _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts
     measured: list[Measured] = []
-    for one in run_bench(plan, lambda line: print(line, file=sys.stderr, flush=True)):
+    for one in run_bench(plan, _tell):
         measured.append(one)
+        _tell(in_a_line(one))
         if given.output is not None:  # after each: what is measured is not lost
             _write(given.output, BenchResult(plan, tuple(measured)))
     result = BenchResult(plan, tuple(measured))
@@ -103,6 +108,16 @@ def run(given: argparse.Namespace) -> int:
     else:
         print("\n".join(table(result)))
     return 0 if len(measured) == len(plan.queries) else 1
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def in_a_line(one: Measured) -> str:
+    """As soon as it is known: who stops the rest has this."""
+    behind = ", falls behind its load" if one.falls_behind else ""
+    return f"{one.query}: {short(one.events_per_second)} events/s, batches of {one.batch.p50:.2f} s{behind}"
 
 
 def _json(result: BenchResult) -> bytes:
@@ -119,19 +134,33 @@ def _write(path: str, result: BenchResult) -> None:
 def table(result: BenchResult) -> Iterator[str]:
     """A line for each query."""
     aged = result.plan.load is not None
-    head = ["query", "events/s", "batch p50", "p95", *(["age p50", "p95", "p99"] if aged else [])]
+    published = any(one.flink_per_core is not None for one in result.measured)
+    speeds = ["events/s", "per core", *(["Flink per core"] if published else [])]
+    head = ["query", *speeds, "batch p50", "p95", *(["age p50", "p95", "p99"] if aged else [])]
     rows = [(*head, "state rows", "state MB", "CPU s/M events", "")]
     for one in result.measured:
+        speed = [short(one.events_per_second), _or_not(one.per_core)]
+        flink = [_or_not(one.flink_per_core)] if published else []
         age = one.freshness
         ages = [f"{age.p50:.2f} s", f"{age.p95:.2f} s", f"{age.p99:.2f} s"] if age is not None else []
         cpu = "?" if one.cpu_seconds_per_million is None else f"{one.cpu_seconds_per_million:.2f}"
         state = f"{one.state_bytes / 1e6:.1f}"
         batch = (f"{one.batch.p50:.2f} s", f"{one.batch.p95:.2f} s")
-        rows.append(
-            (one.query, short(one.events_per_second), *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks)
-        )
+        rows.append((one.query, *speed, *flink, *batch, *ages, f"{one.state_rows:,}", state, cpu, one.asks))
     yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
     yield result.plan.in_words
+    if published:
+        yield "Flink: published figures, on other hardware"
+    for one in result.measured:
+        if one.falls_behind and one.asked_per_second is not None:
+            yield (
+                f"{one.query} falls behind: it reads {short(one.events_per_second)} of the "
+                f"{short(one.asked_per_second)} events/s that come"
+            )
+
+
+def _or_not(value: float | None) -> str:
+    return "" if value is None else short(value)
 
 
 def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:

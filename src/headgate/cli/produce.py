@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from headgate.cli.options import WORKLOADS, Once, count, name_and_value
-from headgate.kafka.address import address_from_text
+from headgate.kafka.address import Address, address_from_text
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
@@ -67,9 +67,21 @@ def run(given: argparse.Namespace) -> int:
         raise InputError(f"{to} has {there:,} records; name another topic, or give --append to add to them")
     told, stopped = _telling(), _stopping()
     done = produce(plan, told, stopped)
-    rate = done.delivered / done.seconds if done.seconds else 0.0
-    print(f"{done.delivered:,} events in {done.seconds:.1f} s, {rate:,.0f} a second, to {to}")
+    print(summary(done, given.load, to))
     return 0 if plan.events is not None and done.delivered >= plan.events else 1
+
+
+def summary(done: Progress, load: str | None, to: Address) -> str:
+    """What was written and how fast, beside what the load asked for in that time.
+
+    >>> done = Progress(seconds=20.0, delivered=1900, due=2000)
+    >>> summary(done, "step(50 -> 150 @ 10s)", Address("127.0.0.1:9092", "all"))
+    '1,900 events in 20.0 s, 95 a second of 100 asked for, to kafka://127.0.0.1:9092/all'
+    """
+    rate = done.delivered / done.seconds if done.seconds else 0.0
+    asked = load_from_text(load).records(done.seconds) / done.seconds if load is not None and done.seconds else None
+    of = "" if asked is None else f" of {asked:,.0f} asked for"
+    return f"{done.delivered:,} events in {done.seconds:.1f} s, {rate:,.0f} a second{of}, to {to}"
 
 
 def _events(given: argparse.Namespace) -> int | None:

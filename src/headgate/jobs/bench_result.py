@@ -1,6 +1,18 @@
 """What `headgate bench` was asked, and what it measured: values that are written to files and compared."""
 
+from collections.abc import Mapping
+
 import msgspec
+
+FLINK_PER_CORE: Mapping[str, float] = {
+    "q1": 158e3,
+    "q2": 175e3,
+    "q3": 152e3,
+    "q5": 22e3,
+    "q8": 146e3,
+    "q11": 40e3,
+}
+"""Published figures of Flink on NexMark: events a second for each core, on other hardware."""
 
 
 class BenchPlan(msgspec.Struct, frozen=True):
@@ -44,7 +56,7 @@ class Measured(msgspec.Struct, frozen=True):
     batches: int
     events: int
     seconds: float
-    """In which the events were read, or came where there is a load."""
+    """In which they were read: from the end of the batch before the first of them to the end of the last."""
     events_per_second: float
     batch: Percentiles
     freshness: Percentiles | None
@@ -53,6 +65,14 @@ class Measured(msgspec.Struct, frozen=True):
     state_bytes: int
     cpu_seconds_per_million: float | None
     """Of executors and their Python, for a million events; None where the system does not tell."""
+    asked_per_second: float | None = None
+    """Events that came by the load meanwhile; None without one, and in results from before it was kept."""
+    falls_behind: bool = False
+    """Whether it reads clearly less than comes."""
+    per_core: float | None = None
+    """Events a second for each slot; None in results from before it was kept."""
+    flink_per_core: float | None = None
+    """The same of Flink, as published, on other hardware; None where nothing is."""
 
 
 class BenchResult(msgspec.Struct, frozen=True):

@@ -1,14 +1,16 @@
 """Queries of a workload, one after the other on a cluster of their own, and how each did.
 
-What counts begins after a warm-up and is whole batches: throughput is what was read from the first of them to the end
-of the last, so it is what the query sustains, not its best batch.
+What counts begins after a warm-up and is whole batches: throughput is what they read, by the time from the end of the
+batch before them to the end of the last. So it is what the query sustains, not its best batch; and of a query that
+falls behind its load, whose batches grow, it is what it does, not what came.
 """
 
 import bisect
 import json
+import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -16,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headgate.jobs.bench_result import BenchPlan, Measured, Percentiles
+from headgate.jobs.bench_result import FLINK_PER_CORE, BenchPlan, Measured, Percentiles
 from headgate.model.errors import InputError, did_you_mean, in_brief
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.local_cluster import LocalCluster
@@ -31,6 +33,8 @@ _ROOM = "4g"
 _POINTS = 20
 """Of each batch: records whose age is taken, evenly from its first to its last."""
 _MILLION = 1e6
+_KEEPS_UP = 0.9
+"""Of the load: a query that reads less falls behind. Clearly less than 1, because batches are not all of one length."""
 _PATIENCE = 120.0
 """Seconds beyond those that were given, for a query that is slow."""
 
@@ -49,6 +53,20 @@ def chosen(workload: str, names: Sequence[str]) -> tuple[str, ...]:
             raise InputError(f"{workload} has no query {name}{did_you_mean(full, queries)}")
         found[full] = None
     return tuple(found) or tuple(queries)
+
+
+def source_options(workload: str, load: str | None, seconds: float, given: Mapping[str, str]) -> dict[str, str]:
+    """Those that are given; and where there is a load, event time as fast as that is on average, unless they say more.
+
+    So ten seconds of a window are about ten of the wall's, however high the load.
+
+    >>> source_options("nexmark", "step(100 -> 300 @ 10s)", 20.0, {"padding": "false"})
+    {'event_rate': '200', 'padding': 'false'}
+    """
+    if load is None or seconds <= 0 or "event_rate" not in WORKLOADS[workload].source.known:
+        return dict(given)
+    mean = load_from_text(load).records(seconds) / seconds
+    return ({"event_rate": f"{mean:.10g}"} if mean > 0 else {}) | dict(given)
 
 
 def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured]:
@@ -82,21 +100,30 @@ def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured
                 except (InputError, PySparkException) as problem:
                     told(f"{name}: {in_brief(problem)}")
                 else:
-                    yield _measured(query, load, ran)
+                    yield measured(plan, query, load, ran)
         finally:
             spark.stop()
 
 
-class _Ran(msgspec.Struct, frozen=True):
+class Ran(msgspec.Struct, frozen=True):
+    """Batches of a query, and what they cost."""
+
+    before: MicroBatch
+    """The last one of the warm-up."""
     batches: list[MicroBatch]
-    """At least two."""
+    """Those after it; at least two."""
     cpu_seconds: float
     """From the end of the batch before them to the end of the last."""
+
+    @property
+    def seconds(self) -> float:
+        """As the processor time: what a batch reads is only read when it ends."""
+        return (_ended(self.batches[-1]) - _ended(self.before)) / 1000
 
 
 def _run(
     plan: BenchPlan, workload: Workload, query: Query, cluster: LocalCluster, spark: SparkSession, folder: str
-) -> _Ran:
+) -> Ran:
     """The batches after the warm-up, and the processor time meanwhile."""
     reader = spark.readStream.format(workload.source.name()).option("partitions", plan.slots)
     if plan.load is not None:
@@ -104,55 +131,83 @@ def _run(
     if plan.rows_per_batch is not None:
         reader = reader.option("rows_per_batch", plan.rows_per_batch)
     stream = reader.options(**plan.options).load()
-    writer = query.of(stream).writeStream.outputMode(query.mode).format("noop")
-    running = writer.option("checkpointLocation", folder).start()
+    writer = query.of(stream).writeStream.outputMode(query.mode).option("checkpointLocation", f"{folder}/checkpoint")
+    if query.folders:  # files are what such a query is about
+        writer = writer.format("parquet").partitionBy(*query.folders).option("path", f"{folder}/files")
+    else:
+        writer = writer.format("noop")
+    running = writer.start()
     try:
         with Probe(spark, running) as probe:
-            _batches(running, probe, plan.warm_up, least=1)
+            before = batches_for(running, probe, plan.warm_up, least=1)[-1]
             spent = cluster.processor_seconds()
-            measured = _batches(running, probe, plan.seconds, least=2)
-            return _Ran(measured, cluster.processor_seconds() - spent)
+            counted = batches_for(running, probe, plan.seconds, least=2)
+            return Ran(before, counted, cluster.processor_seconds() - spent)
     finally:
         running.stop()
+        shutil.rmtree(f"{folder}/files", ignore_errors=True)  # may be large, and nobody reads them
 
 
-def _batches(running: StreamingQuery, probe: Probe, seconds: float, least: int) -> list[MicroBatch]:
-    """Those with records that end within so many seconds, or later where there would be too few; in the end one has."""
+def batches_for(
+    running: StreamingQuery, probe: Probe, seconds: float, least: int, clock: Callable[[], float] = time.monotonic
+) -> list[MicroBatch]:
+    """Those with records, up to the first that ends after so many seconds; later where there would be too few.
+
+    So it returns when a batch has just ended, never in the middle of one.
+    """
     seen: list[MicroBatch] = []
-    now = time.monotonic()
-    while time.monotonic() < now + seconds or len(seen) < least:
+    enough = clock() + seconds
+    while True:
         batch = probe.take(timeout=0.2)
         if batch is not None and batch.input_rows > 0:
             seen.append(batch)
+            if clock() >= enough and len(seen) >= least:
+                return seen
         elif not running.isActive:
             raise InputError(f"it has ended by itself: {running.exception() or 'nothing more comes'}")
-        elif time.monotonic() > now + seconds + _PATIENCE:
+        elif clock() > enough + _PATIENCE:
             raise InputError(
-                f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s, {least} are needed"
+                f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s: {least} are needed, and one "
+                f"after {seconds:g} s; give more time, or smaller batches by --rows-per-batch"
             )
-    return seen
 
 
-def _measured(query: Query, load: Load | None, ran: _Ran) -> Measured:
-    first, last = ran.batches[0], ran.batches[-1]
-    if load is None:
-        events, seconds = sum(map(_events, ran.batches)), (last.began + last.duration - first.began) / 1000
-    else:  # what a batch reads came while the one before it ran
-        events, seconds = sum(map(_events, ran.batches[1:])), (last.began - first.began) / 1000
-    cpu = ran.cpu_seconds / max(1, sum(map(_events, ran.batches))) * _MILLION
+def measured(plan: BenchPlan, query: Query, load: Load | None, ran: Ran) -> Measured:
+    """How a query did, by its batches."""
+    last = ran.batches[-1]
+    events = sum(map(_events, ran.batches))
+    rate = events / ran.seconds
+    cpu = ran.cpu_seconds / max(1, events) * _MILLION
+    asked = _asked(load, ran) if load is not None else None
     return Measured(
         query.name,
         query.asks,
         len(ran.batches),
         events,
-        seconds,
-        events / seconds,
+        ran.seconds,
+        rate,
         _percentiles([batch.duration / 1000 for batch in ran.batches]),
         _percentiles([age for batch in ran.batches for age in _ages(batch, load)]) if load is not None else None,
         sum(kept.rows for kept in last.state),
         sum(kept.stored_bytes for kept in last.state),
         None if np.isnan(cpu) else cpu,
+        asked,
+        asked is not None and rate < _KEEPS_UP * asked,
+        rate / plan.slots,
+        FLINK_PER_CORE.get(query.name) if plan.workload == "nexmark" else None,
     )
+
+
+def _asked(load: Load, ran: Ran) -> float:
+    """Events a second that came by the load meanwhile."""
+    last = ran.batches[-1]
+    since = json.loads(last.sources[0].end)["began"]
+    until = _ended(last) / 1000 - since
+    return (load.records(until) - load.records(until - ran.seconds)) / ran.seconds
+
+
+def _ended(batch: MicroBatch) -> int:
+    return batch.began + batch.duration
 
 
 def _events(batch: MicroBatch) -> int:
@@ -172,7 +227,7 @@ def _ages(batch: MicroBatch, load: Load) -> Iterator[float]:
     """How long before the batch's end some of its records were due."""
     for source in batch.sources:
         start, end = json.loads(source.start), json.loads(source.end)
-        ended = (batch.began + batch.duration) / 1000 - start["began"]
+        ended = _ended(batch) / 1000 - start["began"]
         for number in np.linspace(start["number"], end["number"], _POINTS, endpoint=False):
             yield ended - due_at(load, float(number) + 1, ended)
 
