@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
+from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.where import on_this_machine
 from headgate.jobs.applications import Applications, applications, room
@@ -313,8 +314,14 @@ class Running:
 
     @contextmanager
     def _checkpoint_held(self) -> Iterator[None]:
-        """No second job on it, and nobody who changes its state; only on this machine can that be seen to."""
+        """No second job on it, and nobody who changes its state; only on this machine can that be seen to.
+
+        A state store that it does not have is refused, before a cluster is started: Spark would go on with the old one.
+        """
         path = on_this_machine(self.job.checkpoint)
+        asked = self.job.cluster.conf.get(PROVIDER)
+        if (why := self._rewrites.other_store(None if asked is None else str(asked))) is not None:
+            raise InputError(f"{self.job.file}: [cluster] conf: {why}")
         if path is None:
             yield
             return
