@@ -1,5 +1,6 @@
 """The limit is named: each slow job by what makes it slow."""
 
+import msgspec
 import pytest
 
 from batches import Op, batches
@@ -7,6 +8,7 @@ from headgate.model.learned_capacity import capacity
 from headgate.model.limits import (
     AdmissionLimit,
     Balanced,
+    Crowded,
     Driver,
     Placement,
     Skew,
@@ -17,6 +19,7 @@ from headgate.model.limits import (
     TooFewSourcePartitions,
     limits,
 )
+from headgate.model.microbatch import Processors
 from headgate.model.profile import profile
 
 
@@ -29,6 +32,16 @@ def test_many_tasks_on_few_slots_want_slots():
     found = first({"map": Op([100] * 16)}, slots=(2, 2))
     assert found.limit == TooFewSlots("map", 4, 16, pytest.approx(0.1))
     assert found.gain == pytest.approx(0.8 / 1.9)  # four waves of 0.4 s become two; the driver's 0.3 s stay
+
+
+def test_slots_that_would_share_processors_which_have_no_time_left_are_not_what_is_wanted():
+    # 8 at once on two processors, and all of a task is computing: 16 at once would take twice as long each.
+    seen = batches(8, {"map": Op([100] * 16, cpu=1 / 4)}, slots=(2,) * 4)
+    busy = [msgspec.structs.replace(one, processors=Processors(2, 1.6)) for one in seen]
+    found = limits(profile(busy), capacity(busy))[0]
+    assert found.limit == Crowded("map", 8, 2)
+    assert "another machine does" in str(found.limit)
+    assert limits(profile(seen), capacity(seen))[0].limit == TooFewSlots("map", 8, 16, pytest.approx(0.25))
 
 
 def test_one_partition_with_most_records_is_skew_and_not_a_want_of_slots():

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.model.capacity import Capacity, Pool, Prediction, Setting
+from headgate.model.contention import Contention
 from headgate.model.profile import OperatorProfile, QueryProfile
 from headgate.model.reasons import number
 
@@ -54,6 +55,20 @@ class TooFewSlots(_Limit, frozen=True, tag="slots"):
         return (
             f"too few slots: {self.tasks:,} tasks of {self.operator} share {self.slots:,}{waits}; "
             f"give it more executors"
+        )
+
+
+class Crowded(_Limit, frozen=True, tag="crowded"):
+    """More slots would be on the same processors, which have no time to spare for them."""
+
+    operator: str
+    at_once: int
+    processors: int
+
+    def __str__(self) -> str:
+        return (
+            f"crowded processors: {self.at_once:,} tasks of {self.operator} at once share {self.processors:,} on one "
+            f"machine, and each waits for the others; more executors there do not help, another machine does"
         )
 
 
@@ -201,6 +216,7 @@ class Balanced(_Limit, frozen=True, tag="none"):
 
 Limit: TypeAlias = (
     TooFewSlots
+    | Crowded
     | TooFewPartitions
     | TooFewSourcePartitions
     | Skew
@@ -271,6 +287,14 @@ def _without_each(profile: QueryProfile, capacity: Capacity, now: Prediction) ->
     operator = gainer(then)
     share = operator.cpu / operator.busy if operator.busy else 1.0
     yield TooFewSlots(operator.name, slots, operator.tasks, share), then.batch.value
+    crowded = _crowded(operator.name, capacity)
+    if crowded is not None:
+        apart = _on_machines_of_their_own(capacity).predict(
+            Setting(pool=Pool(capacity.pool.slots * 2), spread_bins=not misplaced, in_proportion=True)
+        )
+        # Where more slots on the same machine gain most of it all the same, they are what is wanted.
+        if now.batch.value - then.batch.value < 0.5 * (now.batch.value - apart.batch.value):
+            yield crowded, apart.batch.value
     then = without(Setting(even=True))
     operator = gainer(then)
     even = 1 / operator.tasks
@@ -291,6 +315,20 @@ def _without_each(profile: QueryProfile, capacity: Capacity, now: Prediction) ->
         )
     driver, seconds = _driver(profile, now)
     yield driver, now.batch.value - seconds
+
+
+def _crowded(name: str, capacity: Capacity) -> Crowded | None:
+    """Whether the tasks of this operator are known to be more at once than there are processors for them."""
+    contention = next(one.contention for one in capacity.operators if one.name == name)
+    if contention.computing is None or contention.most_at_once <= contention.computing.processors:
+        return None
+    return Crowded(name, contention.most_at_once, contention.computing.processors)
+
+
+def _on_machines_of_their_own(capacity: Capacity) -> Capacity:
+    """The same query, whose tasks take as long as now whatever else runs."""
+    alone = [msgspec.structs.replace(one, contention=Contention(())) for one in capacity.operators]
+    return msgspec.structs.replace(capacity, operators=tuple(alone))
 
 
 def _driver(profile: QueryProfile, now: Prediction) -> tuple[Limit, float]:
