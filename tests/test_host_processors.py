@@ -35,7 +35,7 @@ def test_what_was_spent_since_the_last_look_is_told_without_idling_and_without_t
 def test_a_batch_that_ran_for_a_small_part_of_the_time_is_not_what_was_spent(tmp_path):
     write(tmp_path, user=100, idle=50, driver=10)
     host = HostProcessors("here", [7], tmp_path, clock=iter([0.0, 10.0, 10.0]).__next__)
-    assert host.since_last(HERE, ran=4.0) is None
+    assert host.since_last(HERE, ran=2.0) is None
 
 
 @pytest.mark.parametrize("executors", [(), (Executor("0", "there", 1),), (*HERE, Executor("2", "there", 1))])

@@ -17,7 +17,7 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0
 
 
-_COVERED = 0.5
+_COVERED = 0.25
 """The part of the time since the last look that a batch must have run for what was spent to be its own."""
 
 
@@ -37,8 +37,8 @@ class HostProcessors:
     def since_last(self, executors: Iterable[Executor], ran: float) -> Processors | None:
         """Of the machine of these executors, over a batch that ran for so many seconds.
 
-        None where they are not all on this machine, where it does not say, and where the batch ran for the smaller
-        part of the time only: what was spent is then for the most part somebody else's.
+        None where they are not all on this machine, where it does not say, and where the batch ran for a small part
+        of the time only: what was spent is then for the most part somebody else's.
         """
         before, self._last = self._last, self._spent()
         passed, self._looked = self._clock() - self._looked, self._clock()
