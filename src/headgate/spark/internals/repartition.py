@@ -36,39 +36,41 @@ def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
     Needs: `SparkSession._streamingCheckpointManager`, and the status tracker.
     """
     failed: list[Exception] = []
+    # Not the thread itself: Python 3.11 takes a thread for ended if whoever waits for it is interrupted.
+    over = threading.Event()
 
     def call() -> None:
-        spark.sparkContext.setJobGroup(_GROUP, "rewriting state", interruptOnCancel=True)
         try:
+            spark.sparkContext.setJobGroup(_GROUP, "rewriting state", interruptOnCancel=True)
             spark._streamingCheckpointManager.repartition(checkpoint, bins)
         except Exception as problem:
             failed.append(problem)
+        finally:
+            over.set()
 
     # On a thread of its own, since an interrupt ends only this side of a call: the JVM goes on, and starts a job for
     # each store, until that thread is over.
-    rewriting = InheritableThread(target=call, name="headgate-rewrite")
-    rewriting.start()
+    InheritableThread(target=call, name="headgate-rewrite", daemon=True).start()
     try:
-        rewriting.join()
+        over.wait()
     except KeyboardInterrupt as problem:
-        _wait_out(spark, rewriting, problem)
+        _wait_out(spark, over, problem)
         raise
     if failed:
-        _wait_out(spark, rewriting, failed[0])
+        _wait_out(spark, over, failed[0])
         raise failed[0]
 
 
-def _wait_out(spark: "SparkSession", rewriting: threading.Thread, problem: BaseException) -> None:
+def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseException) -> None:
     """Cancel whatever it starts until it is over and no task of it runs; to be interrupted once is enough."""
     deadline = time.monotonic() + _PATIENCE
     tracker = spark._jsc.sc().statusTracker()
-    while rewriting.is_alive() or _tasks_run(tracker):
+    while not over.is_set() or _tasks_run(tracker):
         if time.monotonic() > deadline:
             raise StillWritingError(in_brief(problem)) from problem
         with suppress(KeyboardInterrupt):
             spark.sparkContext.cancelJobGroup(_GROUP)
-            rewriting.join(_GLANCE)
-            time.sleep(0.0 if rewriting.is_alive() else _GLANCE)
+            time.sleep(_GLANCE)
 
 
 def _tasks_run(tracker: Any) -> bool:
