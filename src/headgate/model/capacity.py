@@ -140,7 +140,7 @@ class Capacity(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def crowded(self) -> bool:
-        """Whether tasks are known to wait for one another's processors: fewer at once would take less time each."""
+        """Whether tasks are known to get in each other's way: fewer at once would take less time each."""
         return any(operator.contention.crowded for operator in self.operators)
 
     def predict(self, setting: Setting = AS_MEASURED) -> Prediction:

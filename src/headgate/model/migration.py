@@ -211,7 +211,7 @@ def _hottest_first(rest: Sequence[Move], now: Mapping[int, str], route: Route) -
 
     for kept in route.bins:
         change(now.get(kept.number), kept.load)
-    due = [one for one in rest if one.source not in route.staying]
+    due = deque(one for one in rest if one.source not in route.staying)
     giving: dict[str | None, deque[Move]] = {}
     for one in rest:
         if one.source in route.staying:
@@ -219,7 +219,7 @@ def _hottest_first(rest: Sequence[Move], now: Mapping[int, str], route: Route) -
     while load:
         busiest = max(load, key=load.__getitem__)
         if due:
-            move = due.pop(0)
+            move = due.popleft()
         elif giving.get(busiest):
             move = giving[busiest].popleft()
         else:
