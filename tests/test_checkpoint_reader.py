@@ -351,16 +351,30 @@ def test_a_rewrite_that_a_person_took_back_is_not_done_again_by_the_job(checkpoi
     assert rewrites.left_undone() == (5, 3)
     assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
     assert "has 2 bins again" in capsys.readouterr().out
+    assert rewrites.left_undone() == (5, 3)  # to ask changes nothing
+    rewrites.give_up_what_was_taken_back()
     assert rewrites.left_undone() == (0, None)
     *_, (_, last) = restarting.entries()
     assert last.said == Failed(5, "the rewrite was taken back by hand")
+
+
+def test_a_rewrite_that_was_taken_back_once_may_be_wanted_again(checkpoint, restarting):
+    rewritten(checkpoint)
+    rewrites = StateRewrites(str(checkpoint.folder), restarting)
+    assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
+    rewrites.give_up_what_was_taken_back()
+    restarting.append(Intent(2.0, Restart(6, Layout({"state": 3}))))
+    rewrites.give_up_what_was_taken_back()
+    assert rewrites.left_undone() == (6, 3)
 
 
 def test_what_was_taken_back_before_the_query_went_on_says_nothing_about_a_later_rewrite(checkpoint, restarting):
     rewritten(checkpoint)
     assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
     checkpoint.commit(7, bins=2)
-    assert StateRewrites(str(checkpoint.folder), restarting).left_undone() == (5, 3)
+    rewrites = StateRewrites(str(checkpoint.folder), restarting)
+    rewrites.give_up_what_was_taken_back()
+    assert rewrites.left_undone() == (5, 3)
 
 
 def test_a_job_that_asks_for_another_state_store_than_its_checkpoint_has_is_refused_by_name(checkpoint, restarting):

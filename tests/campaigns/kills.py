@@ -38,7 +38,8 @@ from headgate.workloads.sentences import Text
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
 PATIENCE = 300.0
-SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
+SHORT_LIVED = {JAVA_OPTIONS: f"{os.environ.get(JAVA_OPTIONS, '')} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC".strip()}
 """No Java process here lives long enough for its best compiler to pay."""
 BINS = 4
 """At first."""
@@ -154,6 +155,17 @@ class KillError(AssertionError):
     """Something that must hold does not."""
 
 
+_started: list[subprocess.Popen[bytes]] = []
+
+
+def leave_nothing_running(number: int, _: object) -> None:
+    """A campaign that is ended by a signal ends its jobs, which are in process groups of their own."""
+    for process in _started:
+        if process.poll() is None:
+            process.kill()
+    os._exit(128 + number)
+
+
 class Running:
     """`headgate run` in a process group of its own."""
 
@@ -169,6 +181,7 @@ class Running:
             start_new_session=True,
             env=os.environ | SHORT_LIVED,
         )
+        _started.append(self.process)
 
     def kill(self) -> None:
         """As the machine would: the process is gone from one moment to the next. What it has started ends by itself."""
@@ -414,6 +427,8 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=3, help="rounds side by side")
     given = parser.parse_args()
     names = given.cases.split(",")
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, leave_nothing_running)
 
     def one_round(number: int) -> bool:
         order = random.Random(number).sample(names, len(names))

@@ -2,8 +2,8 @@
 
 A rewrite only adds files, each under its name in one go. So what a crash would have left is the checkpoint as it was,
 with the first of them, or the first two, and so on, in the order in which they came to be. From each such image the
-rewrite is finished, or taken back, by turns; then the query goes on, and in the end its state must be what plain Python
-makes of the same input.
+rewrite is taken back, which must leave every file as it was, byte by byte, and none beside that anybody reads; and it
+is finished, after which the query goes on, and in the end its state must be what plain Python makes of the same input.
 
     make verify-state               (or: python tests/campaigns/rewrite_crashes.py)
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -69,40 +69,57 @@ def images_of(checkpoint: Path, act: Callable[[], object]) -> list[Path]:
     return images
 
 
-def recovered(spark: SparkSession, kind: Kind, image: Path, *, finish: bool) -> str:
-    """Finish what was cut off, or take it back; the state must be what it was, and the query go on."""
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file in it, by its path there."""
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def taken_back(image: Path, untouched: Mapping[Path, bytes]) -> None:
+    """Take the rewrite of an image back, in a copy of it: what is there must be what was there before it began."""
+    copy = image.with_name(f"{image.name}-taken-back")
+    shutil.copytree(image, copy)
+    take_back(str(copy))
+    # A table is written before the snapshot that names it; without one nobody reads it, and Spark removes it some day.
+    there = {name: held for name, held in contents(copy).items() if name in untouched or name.parent.name != "SSTs"}
+    if there != untouched:
+        raise StateError(f"{copy}: is not what it was after the rewrite was taken back")
+    shutil.rmtree(copy)
+
+
+def finished(spark: SparkSession, kind: Kind, image: Path) -> None:
+    """Finish what was cut off, if anything was, and let the query go on: its state must be exact."""
     before = read_state(LocalFolders(str(image)))
-    if before.rewriting is None:
-        how = f"{before.partitions} bins"  # not begun, or over
-    elif finish:
+    wanted = before.rewriting or before.partitions
+    if before.rewriting is not None:
         rewrite(spark, str(image), before.rewriting, keep_backup=False)
-        how = "finished"
-    else:
-        take_back(str(image))
-        how = "taken back"
     rows = drained(spark, kind, image)
     after = read_state(LocalFolders(str(image)))
-    wanted = before.partitions if before.rewriting is None else before.rewriting if finish else before.partitions
     if after.partitions != wanted:
-        raise StateError(f"{image.name}: {after.partitions} bins, {wanted} were wanted")
+        raise StateError(f"{image}: {after.partitions} bins, {wanted} were wanted")
     if kind.read(spark, str(image)) != kind.truth(*rows):
-        raise StateError(f"{image.name}: the state is wrong after it was {how}")
-    return how
+        raise StateError(f"{image}: the state is wrong")
 
 
 def cut_off_everywhere(spark: SparkSession, kind: Kind, folder: Path) -> str:
-    """Every image of one rewrite, each finished or taken back; what came of them."""
+    """Every image of one rewrite, taken back and finished; what came of them."""
     checkpoint = folder / "checkpoint"
     drained(spark, kind, checkpoint, 4)
     images = images_of(checkpoint, lambda: rewrite(spark, str(checkpoint), OTHER, keep_backup=False))
-    told: Counter[str] = Counter()
-    for number, image in enumerate(images):
-        told[recovered(spark, kind, image, finish=number % 2 == 0)] += 1
+    untouched = contents(images[0])
+    stood: Counter[str] = Counter()
+    for image in images:
+        state = read_state(LocalFolders(str(image)))
+        stood[f"{state.partitions} bins" if state.rewriting is None else "in the middle"] += 1
+        if state.rewriting is not None:
+            taken_back(image, untouched)
+        finished(spark, kind, image)
+        shutil.rmtree(image)
         print(".", end="", flush=True)
-    missing = {f"{BINS} bins", f"{OTHER} bins", "finished", "taken back"} - told.keys()
+    missing = {f"{BINS} bins", f"{OTHER} bins", "in the middle"} - stood.keys()
     if missing:
-        raise StateError(f"no image was before, after and in the middle of the rewrite: {dict(told)}")
-    return f"cut off at {len(images)} points: {', '.join(f'{count} {how}' for how, count in told.items())}"
+        raise StateError(f"no image was before, after and in the middle of the rewrite: {dict(stood)}")
+    told = ", ".join(f"{count} {how}" for how, count in stood.items())
+    return f"cut off at {len(images)} points ({told}), those in the middle taken back byte by byte, all finished"
 
 
 def main() -> int:

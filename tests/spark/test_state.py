@@ -1,18 +1,20 @@
 """State that is moved and rewritten stays what it is; `make verify-state` does it for every kind of operator."""
 
 import os
+import re
 import signal
 import threading
 import time
 
 import pytest
 
-from campaigns.rewrite_crashes import drained, images_of, recovered
+from campaigns.rewrite_crashes import contents, drained, finished, images_of, taken_back
 from campaigns.state import KEYS, KINDS, Kind, Trial, source
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
 from headgate.model.errors import HeadgateError, InputError
+from headgate.spark.internals import repartition
 from headgate.spark.internals.hadoop_folders import HadoopFolders
 from headgate.spark.rewriting import rewrite
 from headgate.spark.state_digest import digests, with_rows
@@ -57,7 +59,7 @@ def test_rows_are_counted_bin_by_bin_and_by_any_file_system_of_spark(rocksdb, co
 
 
 def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):
-    before = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
+    before = contents(counted)
     done = rewrite(rocksdb, str(counted), 9)
     assert (done.before, done.bins, done.rows, done.done_before) == (4, 9, KEYS, False)
     assert done.backup is not None
@@ -65,22 +67,18 @@ def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):
     assert (again.batch, again.before, again.bins, again.rows, again.done_before) == (done.batch, 4, 9, KEYS, True)
     assert [phase.name for phase in again.phases] == ["read before", "read after"]
     assert take_back(str(counted)) == 4
-    after = {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
-    assert after == before
+    assert contents(counted) == before
     with pytest.raises(InputError, match="no rewrite of state"):
         take_back(str(counted))
 
 
 def test_a_rewrite_that_is_interrupted_is_over_when_it_is_taken_back(rocksdb, counted):
-    def files():
-        return {path.relative_to(counted): path.read_bytes() for path in counted.rglob("*") if path.is_file()}
-
     def interrupt_as_a_person_would():
         while set(tracker.getJobIdsForGroup("headgate-rewrite")) <= others:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    before, tracker = files(), rocksdb.sparkContext.statusTracker()
+    before, tracker = contents(counted), rocksdb.sparkContext.statusTracker()
     others = set(tracker.getJobIdsForGroup("headgate-rewrite"))  # of rewrites before this one
     waiting = threading.Thread(target=interrupt_as_a_person_would)
     waiting.start()
@@ -88,7 +86,7 @@ def test_a_rewrite_that_is_interrupted_is_over_when_it_is_taken_back(rocksdb, co
         rewrite(rocksdb, str(counted), 9, keep_backup=False)
     waiting.join()
     time.sleep(1.0)  # for whatever would still write
-    assert files() == before
+    assert contents(counted) == before
     assert rewrite(rocksdb, str(counted), 9, keep_backup=False).rows == KEYS
 
 
@@ -97,10 +95,20 @@ def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksd
     states = [read_state(LocalFolders(str(image))) for image in images]
     assert {(state.rewriting, state.partitions) for state in states} >= {(None, 4), (7, 4)}
     middle = [image for image, state in zip(images, states, strict=True) if state.rewriting == 7]
-    kind = KINDS["aggregation"]
-    assert recovered(rocksdb, kind, middle[0], finish=True) == "finished"
-    assert recovered(rocksdb, kind, middle[len(middle) // 2], finish=False) == "taken back"
-    assert recovered(rocksdb, kind, middle[-1], finish=True) == "finished"
+    untouched = contents(images[0])
+    for image in middle:
+        taken_back(image, untouched)
+    for image in (middle[0], middle[-1]):
+        finished(rocksdb, KINDS["aggregation"], image)
+
+
+def test_a_rewrite_that_takes_long_says_how_far_it_is(rocksdb, counted, monkeypatch):
+    monkeypatch.setattr(repartition, "_NEWS", 0.05)
+    said = []
+    rewrite(rocksdb, str(counted), 9, keep_backup=False, said=said.append)
+    done = [int(told[1]) for line in said if (told := re.fullmatch(r"rewriting: (\d+) of 13 tasks are done", line))]
+    assert done == sorted(done)  # one for each of 4 bins that are read, and of 9 that are written
+    assert 0 < max(done) <= 13
 
 
 def test_a_count_without_a_key_is_not_rewritten_from_one_bin_since_its_row_would_be_lost(rocksdb, tmp_path):

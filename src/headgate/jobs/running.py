@@ -216,6 +216,7 @@ class Running:
 
     def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
         """What was under way when the job before this one was killed; a job that cannot do it goes on without."""
+        self._rewrites.give_up_what_was_taken_back()
         plan, bins = self._rewrites.left_undone()
         try:
             self._cut_state(spark, layout, plan, bins)

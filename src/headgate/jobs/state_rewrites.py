@@ -15,7 +15,7 @@ from headgate.formats.checkpoint.backup import backup_of
 from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import provider_of, read_state
-from headgate.formats.checkpoint.undoing import taken_back_by_hand
+from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, taken_back_by_hand
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import InputError
@@ -79,16 +79,16 @@ class StateRewrites:
             finish_last_batch()
         done = rewrite(spark, state.path, bins, said=note, keep_backup=False)
         phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
+        meant = (
+            "by the job before this one, and compared now" if done.done_before else f"expected {done.expected:.1f} s"
+        )
         note(
             f"{_REWRITTEN} from {done.before} into {done.bins} bins, {done.rows:,} rows the same before and after; "
-            f"expected {done.expected:.1f} s, took: {phases}"
+            f"{meant}, took: {phases}"
         )
 
     def left_undone(self) -> tuple[int, int | None]:
-        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed.
-
-        One that a person took back has failed: who did so does not want it again.
-        """
+        """The plan and the bins of a restart that was to rewrite state, and neither did nor failed."""
         plan, bins = 0, None
         for _, entry in self._journal.entries():
             match entry:
@@ -98,11 +98,17 @@ class StateRewrites:
                     plan, bins = 0, None
                 case Spoke(said=Failed() as failed) if failed.plan == plan:
                     plan, bins = 0, None
-        path = on_this_machine(self._checkpoint)
-        if plan and path is not None and self._state() is not None and taken_back_by_hand(path):
-            self._journal.append(Spoke(time.time(), Failed(plan, "the rewrite was taken back by hand")))
-            return 0, None
         return plan, bins
+
+    def give_up_what_was_taken_back(self) -> None:
+        """A rewrite that a person took back has failed: who did so does not want it again."""
+        path = on_this_machine(self._checkpoint)
+        if path is None or self._state() is None:
+            return
+        plan, _ = self.left_undone()
+        if plan and taken_back_by_hand(path):
+            self._journal.append(Spoke(time.time(), Failed(plan, "the rewrite was taken back by hand")))
+        forget_that_it_was_taken_back(path)
 
     def other_store(self, asked: str | None) -> str | None:
         """Why a job that asks for a state store by this class cannot go on; None where it can, or asks for none."""

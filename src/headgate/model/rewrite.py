@@ -21,6 +21,10 @@ class StoreDigest(msgspec.Struct, frozen=True):
     """One a bin."""
 
 
+_MOST_OFF = 4.0
+"""How many times slower, or faster, than usual a machine is believed to be: the first reading of a session is slow."""
+
+
 class RewriteRate(msgspec.Struct, frozen=True):
     """How fast rewriting goes, measured by `make bench-rewrite` on two cores."""
 
@@ -41,6 +45,21 @@ class RewriteRate(msgspec.Struct, frozen=True):
         """
         each = self.fixed + self.per_bin * bins / max(1, slots)
         return each * stores + self.per_row * rows + self.per_byte * size
+
+    def seconds_here(
+        self, read: float, stores: int, rows: int, size: int, before: int, bins: int, slots: int = 2
+    ) -> float:
+        """The same on a machine that has just taken so many seconds to read it all, from the bins there were before.
+
+        Fixed figures do not hold on a machine that is busy, or is another one; both show in how long reading takes.
+
+        >>> rate = RewriteRate()
+        >>> rate.seconds(1, 100_000, 100_000_000, 24), rate.seconds_here(2.7, 1, 100_000, 100_000_000, 16, 24)
+        (3.1, 6.2)
+        """
+        usual = self.reading * self.seconds(stores, rows, size, before, slots)
+        slower = min(max(read / usual, 1 / _MOST_OFF), _MOST_OFF)
+        return self.seconds(stores, rows, size, bins, slots) * slower
 
     def pause(self, stores: int, rows: int, size: int, bins: int, slots: int = 2) -> float:
         """With reading it before and after."""

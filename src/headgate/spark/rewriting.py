@@ -111,11 +111,13 @@ def rewrite(
     watch.over("read before")
     rows = sum(one.rows for one in before)
     stores = sum(len(operator.stores) for operator in state.operators)
-    expected = rate.seconds(stores, rows, state.bytes, bins, spark.sparkContext.defaultParallelism)
+    old, slots = state.partitions or 0, spark.sparkContext.defaultParallelism
+    expected = rate.seconds_here(watch.phases[-1].seconds, stores, rows, state.bytes, old, bins, slots)
     if finished is None:
         said(outlook(state, rows, watch.phases[-1].seconds, expected))
+        tasks = stores * (old + bins)
         try:
-            repartition(spark, path, bins)
+            repartition(spark, path, bins, lambda done: said(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         except StillWritingError as problem:
             raise HeadgateError(
                 f"{path}: the rewrite failed ({problem}), and tasks of it still run; no query can start on it until, "
@@ -137,7 +139,7 @@ def rewrite(
         shutil.rmtree(backup)
         backup = None
     return Rewritten(
-        batch, state.partitions or 0, bins, rows, state.bytes, expected, tuple(watch.phases), backup,
+        batch, old, bins, rows, state.bytes, expected, tuple(watch.phases), backup,
         done_before=finished is not None,
     )  # fmt: skip
 

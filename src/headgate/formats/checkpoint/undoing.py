@@ -44,14 +44,18 @@ def take_back_by_hand(path: str) -> int:
 
 
 def taken_back_by_hand(path: str) -> bool:
-    """Whether the last thing that happened is that a person took a rewrite back; asked once, since it is then known."""
-    word, committed = _word(path), read_state(LocalFolders(path)).committed
+    """Whether the last thing that happened is that a person took a rewrite back."""
+    committed = read_state(LocalFolders(path)).committed
     try:
-        batch = word.read_text(encoding="utf-8")
-        word.unlink()
+        batch = _word(path).read_text(encoding="utf-8")
     except OSError:
         return False
     return committed is not None and batch == str(committed + 1)
+
+
+def forget_that_it_was_taken_back(path: str) -> None:
+    """Once that is known elsewhere: the same rewrite may be wanted again later."""
+    _word(path).unlink(missing_ok=True)
 
 
 def _word(path: str) -> Path:

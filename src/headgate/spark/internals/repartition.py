@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ _GROUP = "headgate-rewrite"
 _PATIENCE = 60.0
 """Seconds for a rewrite that has failed or is not wanted any more to come to its end."""
 _GLANCE = 0.1
+_NEWS = 10.0
+"""Seconds between two words on how far it is."""
 
 
 class StillWritingError(HeadgateError):
@@ -27,8 +30,13 @@ def can_repartition(spark: "SparkSession") -> bool:
     return hasattr(type(spark), "_streamingCheckpointManager")
 
 
-def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
+def repartition(
+    spark: "SparkSession", checkpoint: str, bins: int, going: Callable[[int], object] = lambda _: None
+) -> None:
     """Write the state of a checkpoint anew, in so many bins; one that was cut short goes on.
+
+    Where it takes long, `going` is told now and then how many tasks are done: each store is read by one for each bin
+    there was, and written by one for each bin there will be.
 
     Where it fails or is interrupted nothing of it runs any more when the error is raised (or else it is a
     `StillWritingError`): what wrote a file after the rewrite was taken back would put it into the next batch's state.
@@ -36,6 +44,8 @@ def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
     Needs: `SparkSession._streamingCheckpointManager`, and the status tracker.
     """
     failed: list[Exception] = []
+    tracker = spark._jsc.sc().statusTracker()
+    earlier = frozenset(tracker.getJobIdsForGroup(_GROUP))
     # Not the thread itself: Python 3.11 takes a thread for ended if whoever waits for it is interrupted.
     over = threading.Event()
 
@@ -52,8 +62,9 @@ def repartition(spark: "SparkSession", checkpoint: str, bins: int) -> None:
     # each store, until that thread is over.
     InheritableThread(target=call, name="headgate-rewrite", daemon=True).start()
     try:
-        over.wait()
-    except KeyboardInterrupt as problem:
+        while not over.wait(_NEWS):
+            going(_tasks_done(tracker, earlier))
+    except BaseException as problem:  # an interrupt, or what became of telling
         _wait_out(spark, over, problem)
         raise
     if failed:
@@ -71,6 +82,14 @@ def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseExcepti
         with suppress(KeyboardInterrupt):
             spark.sparkContext.cancelJobGroup(_GROUP)
             time.sleep(_GLANCE)
+
+
+def _tasks_done(tracker: Any, earlier: Collection[int]) -> int:
+    """Of the jobs that are not of earlier rewrites; what the tracker has forgotten counts as nothing."""
+    jobs = [tracker.getJobInfo(id) for id in tracker.getJobIdsForGroup(_GROUP) if id not in earlier]
+    stages = {id for job in jobs if job.isDefined() for id in job.get().stageIds()}
+    known = [tracker.getStageInfo(id) for id in stages]
+    return sum(stage.get().numCompletedTasks() for stage in known if stage.isDefined())
 
 
 def _tasks_run(tracker: Any) -> bool:
