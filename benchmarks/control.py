@@ -3,7 +3,8 @@
 * A step: a virtual job of 50 operators with 200 tasks each, batch after batch through the reducer. What is held to the
   limit is every step without the time that its policy took, which is somebody else's: the `capacity` policy, which runs
   ten thousand tasks again in virtual time for each number of executors it thinks of, is reported beside it, and so is
-  how often it was asked. Where nothing has changed the last answer stands.
+  how often it was asked. Where nothing has changed the last answer stands. What counts is the processor time of the
+  step's own thread: one step in a few is cut off in the middle by whatever else runs on a machine.
 * A year: a journal keeps every decision for ever, and the last 20,000 batches. A virtual job with a day and a night is
   watched until its journal has those, and is then replayed with another objective.
 
@@ -13,6 +14,7 @@
 import argparse
 import math
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -65,23 +67,23 @@ class Timed:
 
     def size(self, memory: Any, evidence: Evidence, objective: Objective, now: float) -> tuple[Any, PoolAnswer]:
         """The same."""
-        began = time.perf_counter()
+        began = time.thread_time()
         answer = self._policy.size(memory, evidence, objective, now)
-        self.took.append(time.perf_counter() - began)
+        self.took.append(time.thread_time() - began)
         return answer
 
 
-def steps(batches: int) -> None:
-    """Time every step."""
+def steps(batches: int) -> bool:
+    """Time every step; whether each was within the limit."""
     spark = VirtualSpark(large_job(), lambda at: 1000 * at, executors=40, slots=2)
     state, settings, policy = State(), Settings(most=200), Timed(CapacityPolicy())
     own: list[float] = []
     for _ in range(batches):
         batch = spark.run_batch()
         for event in (ClusterSeen(spark.now, spark.executors()), BatchSeen(spark.now, batch, 60.0), Tick(spark.now)):
-            asked, began = len(policy.took), time.perf_counter()
+            asked, began = len(policy.took), time.thread_time()
             state, actions, _ = step(state, event, settings, policy)
-            took = time.perf_counter() - began - sum(policy.took[asked:])
+            took = time.thread_time() - began - sum(policy.took[asked:])
             if isinstance(event, BatchSeen):
                 own.append(took)
             for action in actions:
@@ -93,10 +95,11 @@ def steps(batches: int) -> None:
         f"most {1000 * max(policy.took):.0f} ms; {1000 * sum(policy.took) / batches:.0f} ms for each batch"
     )
     print(f"  every step under {1000 * STEP_LIMIT:g} ms: {'met' if max(own) < STEP_LIMIT else 'MISSED'}")
+    return max(own) < STEP_LIMIT
 
 
-def year(batches: int) -> None:
-    """Watch a job for so many batches, then replay its journal."""
+def year(batches: int) -> bool:
+    """Watch a job for so many batches, then replay its journal; whether that was within the limit."""
     operators = (
         VirtualOperator("map", 16, fixed=0.1, per_record=0.004),
         VirtualOperator("count", 8, fixed=0.1, per_record=0.0005, feeders=(0,), stateful=True),
@@ -124,17 +127,18 @@ def year(batches: int) -> None:
         took = time.perf_counter() - began
     print(f"{batches:,} batches watched in {watched:.0f} s, {size:.0f} MB of journal; replayed in {took:.1f} s")
     print(f"  replay under {REPLAY_LIMIT:g} s: {'met' if took < REPLAY_LIMIT else 'MISSED'}")
+    return took < REPLAY_LIMIT
 
 
-def main() -> None:
+def main() -> int:
     """Both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batches", type=int, default=20_000, help="in the journal that is replayed")
     parser.add_argument("--steps", type=int, default=60, help="batches of the large job")
     given = parser.parse_args()
-    steps(given.steps)
-    year(given.batches)
+    held = steps(given.steps)
+    return 0 if year(given.batches) and held else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,6 +7,8 @@ where its task ran.
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+import numpy as np
+
 from headgate.model.microbatch import MicroBatch
 from headgate.model.once import once_a_batch
 from headgate.model.placement import Bin
@@ -19,11 +21,16 @@ _ALIKE = 1.5
 @once_a_batch
 def whereabouts(batch: MicroBatch) -> Mapping[int, frozenset[str]]:
     """Bin -> the executors its tasks ran on in this batch: several where the stages of two operators do not agree."""
+    tasks = batch.tasks
+    stateful = np.array([name in batch.stateful for name in batch.dataflow.ids])
+    rows = np.flatnonzero(stateful[tasks.operator])
+    ran_on = [tasks.executor[row] for row in rows.tolist()]
+    alone = {executor: frozenset({executor}) for executor in set(ran_on)}
     found: dict[int, frozenset[str]] = {}
-    for name in batch.stateful:
-        for row in work(name, batch).rows.tolist():
-            number = int(batch.tasks.partition[row])
-            found[number] = found.get(number, frozenset()) | {batch.tasks.executor[row]}
+    for number, executor in zip(tasks.partition[rows].tolist(), ran_on, strict=True):
+        here = alone[executor]
+        there = found.get(number, here)
+        found[number] = here if there is here else there | here
     return found
 
 

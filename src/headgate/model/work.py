@@ -1,5 +1,6 @@
 """What the tasks of each operator did in a batch, taken apart once: whoever asks again gets the same arrays."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,20 +39,21 @@ def work(name: str, batch: MicroBatch) -> Work:
 def _taken_apart(batch: MicroBatch) -> dict[str, Work]:
     tasks = batch.tasks
     order = np.argsort(tasks.operator, kind="stable")
-    cuts = np.searchsorted(tasks.operator[order], np.arange(len(batch.dataflow.ids) + 1))
-    occupied = tasks.occupied_seconds
+    cuts = np.searchsorted(tasks.operator[order], np.arange(len(batch.dataflow.ids) + 1)).tolist()
+    # In order once, and then by slices: to pick the rows of one operator after the other takes three times as long.
+    records, put_out, seconds = tasks.records_in[order], tasks.records_out[order], tasks.occupied_seconds[order]
+    executors = [tasks.executor[row] for row in order.tolist()]
     found = {}
-    for place, name in enumerate(batch.dataflow.ids):
-        rows = order[cuts[place] : cuts[place + 1]]
-        if rows.size:
-            records, seconds = tasks.records_in[rows], occupied[rows]
+    for name, (start, end) in zip(batch.dataflow.ids, pairwise(cuts), strict=True):
+        if start < end:
+            mine = slice(start, end)
             found[name] = Work(
-                rows,
-                records,
-                seconds,
-                int(records.sum()),
-                int(tasks.records_out[rows].sum()),
-                float(seconds.mean()),
-                frozenset(tasks.executor[row] for row in rows.tolist()),
+                order[mine],
+                records[mine],
+                seconds[mine],
+                int(records[mine].sum()),
+                int(put_out[mine].sum()),
+                float(seconds[mine].mean()),
+                frozenset(executors[mine]),
             )
     return found
