@@ -88,6 +88,34 @@ def stateful_batches(count=3):
     return tuple(spark.run_batch() for _ in range(count))
 
 
+def there(*ids):
+    return tuple(Executor(id, "host", 1) for id in ids)
+
+
+def test_state_is_spread_over_an_executor_that_takes_the_place_of_one_that_was_lost():
+    judging = under_way(2, 2, arrived=1.0, plans=4)
+    state = msgspec.structs.replace(judging, executors=there("0", "1"), batches={"virtual": stateful_batches()})
+    state, actions, said = after(state, ClusterSeen(2.0, there("0")), ClusterSeen(3.0, there("0", "7")))
+    assert actions == [SpreadBins(5, "virtual")]
+    assert [str(one) for one in said] == ["plan 5: executor 7 joined unasked; state is spread over all of them"]
+    assert after(state, ClusterSeen(4.0, there("0", "7")))[1:] == ([], [])
+
+
+def test_executors_that_a_plan_waits_for_or_that_were_there_first_are_no_strangers():
+    kept = {"virtual": stateful_batches()}
+    waiting = msgspec.structs.replace(under_way(1, 3), executors=there("0"), batches=kept)
+    assert after(waiting, ClusterSeen(1.0, there("0", "1")))[1] == []
+    assert after(State(batches=kept), ClusterSeen(1.0, there("0", "1")))[1] == []
+
+
+def test_state_is_not_touched_for_a_stranger_where_only_advice_is_wanted_or_all_is_paused():
+    state = State(executors=there("0"), batches={"virtual": stateful_batches()})
+    joined = ClusterSeen(1.0, there("0", "1"))
+    assert after(state, joined)[1] == [SpreadBins(1, "virtual")]
+    assert after(state, joined, settings=msgspec.structs.replace(SETTINGS, mode="advise"))[1] == []
+    assert after(msgspec.structs.replace(state, paused=True), joined)[1] == []
+
+
 def test_state_is_moved_by_word_all_of_it_or_bin_by_bin():
     state = State(executors=executors(2), batches={"virtual": stateful_batches()}, plans=4)
     _, actions, said = after(state, Command(1.0, "move", strategy="fluid"))

@@ -424,6 +424,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES), help="which, by name")
     parser.add_argument("--repeat", type=int, default=10, help="rounds, each with all cases")
+    parser.add_argument("--first", type=int, default=1, help="number of the first round, which says its order")
     parser.add_argument("--at-once", type=int, default=3, help="rounds side by side")
     given = parser.parse_args()
     names = given.cases.split(",")
@@ -444,7 +445,7 @@ def main() -> int:
         return held
 
     with ThreadPoolExecutor(given.at_once) as threads:
-        held = sum(threads.map(one_round, range(1, given.repeat + 1)))
+        held = sum(threads.map(one_round, range(given.first, given.first + given.repeat)))
     print(f"{held} of {given.repeat} rounds of {len(names)} kills held")
     return 0 if held == given.repeat else 1
 

@@ -22,6 +22,7 @@ from headgate.control.said import (
     GoingOn,
     Held,
     Ignored,
+    Joined,
     Lost,
     MovingState,
     Restarting,
@@ -124,7 +125,7 @@ def _begin_anew(state: State, now: float) -> Step:
 
 
 def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
-    state = replace(state, executors=event.executors)
+    before, state = state.executors, replace(state, executors=event.executors)
     observed = len(event.executors)
     plan = state.plan
     if plan is not None and plan.arrived is None and observed == plan.executors:
@@ -138,7 +139,20 @@ def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
         again = Plan(state.plans + 1, event.at, observed, state.desired, None, 0.0, 0.0)
         state = replace(state, plan=again, plans=again.id)
         return Step(state, (SetExecutors(again.id, again.executors),), (lost,))
+    if before is not None and (plan is None or plan.arrived is not None) and may_act(state, event.at, settings):
+        known = {executor.id for executor in before}
+        return _spread_over(state, tuple(one.id for one in event.executors if one.id not in known))
     return Step(state)
+
+
+def _spread_over(state: State, strangers: tuple[str, ...]) -> Step:
+    """Executors that nobody waits for get their share of the state, too: by themselves they would get none of it."""
+    stateful = [query for query, seen in state.batches.items() if seen[-1].stateful]
+    if not strangers or not stateful:
+        return Step(state)
+    plan = state.plans + 1
+    spread = tuple(SpreadBins(plan, query) for query in stateful)
+    return Step(replace(state, plans=plan), spread, (Joined(plan, strangers),))
 
 
 def _tick(state: State, now: float, settings: Settings) -> Step:

@@ -249,6 +249,18 @@ class MovingState(_Said, frozen=True, tag="moving-state"):
         return f"plan {self.plan}: move {where or 'all bins to where they are even'}"
 
 
+class Joined(_Said, frozen=True, tag="joined"):
+    """Executors are there that no plan waits for: the cluster has replaced some that were lost, or was late."""
+
+    plan: int
+    executors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"plan {self.plan}: executor {', '.join(self.executors)} joined unasked; state is spread over all of them"
+        )
+
+
 class Resumed(_Said, frozen=True, tag="resumed"):
     """A plan was under way when the controller before this one ended."""
 
@@ -293,6 +305,7 @@ Said: TypeAlias = (
     | GoingOn
     | Restarting
     | MovingState
+    | Joined
     | Resumed
     | Failed
 )

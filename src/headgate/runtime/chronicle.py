@@ -18,6 +18,7 @@ from headgate.control.said import (
     Failed,
     Gathering,
     Held,
+    Joined,
     Lost,
     MovingState,
     OffPrediction,
@@ -143,7 +144,7 @@ class _Writer:
                 return Line(at, "decision", str(said))
             case Resumed():
                 return Line(at, "decision", str(said), said.plan)
-            case Restarting() | MovingState():
+            case Restarting() | MovingState() | Joined():
                 return Line(at, "decision", _without_plan(said, said.plan), said.plan)
             case Arrived() | Failed() | DidNotHelp():
                 return Line(at, "outcome", _without_plan(said, said.plan), said.plan)
