@@ -248,6 +248,55 @@ def test_a_plan_is_found_wherever_it_stands(fields, plan, order):
     assert (found.node_name if found else None) == plan
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        '"details":"at x","physicalPlanDescription":"p","sparkPlanInfo":{"nodeName":"a"}',
+        r'"details":"at \"x\"","physicalPlanDescription":"p","sparkPlanInfo":{"nodeName":"a"}',
+        r'"details":"at x","physicalPlanDescription":"\"p\"","sparkPlanInfo":{"nodeName":"a"}',
+        '"details":"at x","y":{"z":"","physicalPlanDescription":"q"},"physicalPlanDescription":"p","sparkPlanInfo":{}',
+        '"details":"at x","physicalPlanDescription":"p","y":{"z":"","sparkPlanInfo":{"nodeName":"b"}}',
+        '"y":{"z":1,"details":"","physicalPlanDescription":"q","sparkPlanInfo":{},"time":2},"physicalPlanDescription":"p"',
+    ],
+    ids=["as-spark-does", "quotes-in-details", "quotes-in-plan", "another-inside", "plan-inside", "all-inside"],
+)
+def test_the_texts_before_a_plan_are_cut_out_only_where_they_are_those(texts):
+    line = f'{{"executionId":7,"rootExecutionId":7,"description":"d",{texts},"time":5}}'.encode()
+    start = decoders({SQLExecutionStart})[EVENT_NAMES[SQLExecutionStart].encode()](line, 0, len(line))
+    whole = msgspec.json.decode(line, type=SQLExecutionStart)
+    assert bytes(start.physical_plan_description) == bytes(whole.physical_plan_description)
+    assert (start.time, read_plan(start.plan)) == (5, read_plan(whole.plan))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"Task End Reason":{"Reason":"Success"},INFO,"Task Executor Metrics":{"a":0},"Task Metrics":{"JVM GC Time":9}',
+        'INFO,"Task Executor Metrics":{"a":0},"Task Metrics":{"JVM GC Time":9},"Task End Reason":{"Reason":"Killed"}',
+        'INFO,"Task Executor Metrics":{"a":0,"Task End Reason":{"Reason":"Lost"}},"Task Metrics":{"JVM GC Time":9}',
+        'INFO,"Task Executor Metrics":{"a":{}},"Task End Reason":{"Reason":"Killed"},"Task Metrics":{"JVM GC Time":9}',
+        'INFO,"Task Executor Metrics":{"a":0},"Task End Reason":{"Reason":"Killed"}',
+        '"Task Metrics":{"JVM GC Time":9},INFO,"Task Executor Metrics":{"a":0}',
+        '"x":{"y":1,"Accumulables":[]},"Task Executor Metrics":{"a":0},"Task Metrics":{"JVM GC Time":9},INFO',
+    ],
+    ids=[
+        "as-spark-does",
+        "reason-last",
+        "reason-inside",
+        "reason-between",
+        "no-metrics",
+        "metrics-first",
+        "another-list",
+    ],
+)
+@pytest.mark.parametrize("listed", ['{"ID":1}', '{"ID":1,"Update":[2]}', '{"ID":1,"Name":"]}"}', ""])
+def test_a_task_is_read_whole_wherever_its_fields_stand(fields, listed):
+    info = f'"Task Info":{{"Task ID":7,"Launch Time":3,"Accumulables":[{listed}]}}'
+    line = f'{{"Stage ID":4,{fields.replace("INFO", info)}}}'.encode()
+    decode = decoders({TaskEnd})[EVENT_NAMES[TaskEnd].encode()]
+    assert decode(b"{[" + line + b"]}", 2, 2 + len(line)) == msgspec.json.decode(line, type=TaskEnd)
+
+
 def in_reverse(value):
     """The same JSON with the fields of every object in the opposite order."""
     if isinstance(value, dict):

@@ -81,26 +81,39 @@ class TaskEnd(msgspec.Struct, frozen=True, gc=False):
     metrics: TaskMetrics | None = field(name="Task Metrics", default=None)
 
 
-# Where Spark puts the accumulables. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
-_BEFORE = b'"Accumulables":['
-_AFTER = b']},"Task Executor Metrics":'
-_OPENING = len(_BEFORE)
+# Where Spark puts the accumulables: last in what it says of the task, and behind them figures of the executor, which
+# nobody asks for. Unescaped quotes cannot stand inside a JSON string, so these are keys for sure.
+_ACCUMULABLES = b',"Accumulables":['
+_OF_EXECUTOR = b']},"Task Executor Metrics":{'
+_METRICS = b'},"Task Metrics":{'
+_LIST = len(_ACCUMULABLES) - 1
 _decode = msgspec.json.Decoder(TaskEnd).decode
 
 
 def decode_task_end(data: bytes, start: int, end: int) -> TaskEnd:
-    """The event in these bytes. Skipping the accumulables unparsed halves the time that decoding takes.
+    """The event in these bytes. What is not read now is cut out, which takes half the time of passing over it.
 
-    >>> line = b'{"Stage ID":4,"Task Info":{"Task ID":7,"Accumulables":[{"ID":1}]},"Task Executor Metrics":{}}'
+    >>> line = b'{"Stage ID":4,"Task End Reason":{"Reason":"Success"},'
+    >>> line += b'"Task Info":{"Task ID":7,"Accumulables":[{"ID":1}]},"Task Executor Metrics":{},'
+    >>> line += b'"Task Metrics":{"Executor Run Time":9}}'
     >>> task = decode_task_end(line, 0, len(line))
-    >>> task.info.id, bytes(task.info.accumulables)
-    (7, b'[{"ID":1}]')
+    >>> task.info.id, bytes(task.info.accumulables), task.metrics.run_time
+    (7, b'[{"ID":1}]', 9)
     """
-    opening = data.find(_BEFORE, start, end)
-    closing = data.rfind(_AFTER, opening, end) if opening >= 0 else -1
-    if closing < 0:
+    opening = data.find(_ACCUMULABLES, start, end)
+    # Looking for a single byte is by far the fastest, and most lists of accumulables have no other inside.
+    closing = data.find(b"]", opening + len(_ACCUMULABLES), end)
+    if not data.startswith(_OF_EXECUTOR, closing):
+        closing = data.rfind(_OF_EXECUTOR, opening, end)
+    metrics = data.find(b"}", closing + len(_OF_EXECUTOR), end)
+    if opening < 0 or closing < 0 or not data.startswith(_METRICS, metrics):
         return _decode(data[start:end])
-    opening += _OPENING
-    task = _decode(data[start:opening] + data[closing:end])
-    force_setattr(task.info, "accumulables", Raw(memoryview(data)[opening - 1 : closing + 1]))
+    try:
+        task = _decode(data[start:opening] + data[metrics:end])
+    except msgspec.MsgspecError:
+        return _decode(data[start:end])
+    # Something that is asked for may stand among what was cut out, if another program wrote it.
+    if task.metrics is None or not task.reason.kind:
+        return _decode(data[start:end])
+    force_setattr(task.info, "accumulables", Raw(memoryview(data)[opening + _LIST : closing + 1]))
     return task
