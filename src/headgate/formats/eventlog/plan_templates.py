@@ -41,6 +41,11 @@ _SAID = re.compile(rb'"(?:nodeName|simpleString)":("[^"\\]*+(?:\\.[^"\\]*+)*+")'
 _NUMBER = re.compile(rb"(?<![#\d])\d+")  # `#12` is a number that Spark deals out to a column
 _IDS = msgspec.json.Decoder(tuple[int, ...])
 
+_LISTED = b'[{"ID":'
+"""How a list of accumulables begins."""
+
+_LONGEST_ID = 19
+
 _MOST = 64
 _LONGEST = 256 << 10
 
@@ -193,9 +198,14 @@ class _Template:
         """The one part of a plan that fits whose witness is in the list; None: it must be found the long way."""
         if self._ambiguous or len(self._witnesses) < len(self._cut):
             return None
-        seen = -1
+        first = accumulables[len(_LISTED) : accumulables.find(b",")]
+        if not accumulables.startswith(_LISTED) or not first.isdigit() or len(first) > _LONGEST_ID:
+            return None
+        least, seen = int(first), -1
         for number, witness in self._witnesses.items():
-            if accumulables.rfind(b'{"ID":%b,' % text[witness]) >= 0:
+            id = text[witness]
+            # A list is sorted by id, so nothing below its first is in it. Most often, the witness is the first.
+            if int(id) >= least and (id == first or accumulables.rfind(b'{"ID":%b,' % id) >= 0):
                 if seen >= 0:
                     return None
                 seen = number
@@ -210,7 +220,7 @@ class _Template:
             self._ambiguous = True
         seen = [self._spans[place] for place in self._own[number] if int(text[self._spans[place]]) in updated]
         if seen:
-            self._witnesses[number] = max(seen, key=lambda span: int(text[span]))  # lists are searched from their ends
+            self._witnesses[number] = min(seen, key=lambda span: int(text[span]))  # the first in a list is found first
 
 
 def _ids(written: Iterable[bytes]) -> tuple[int, ...] | None:
