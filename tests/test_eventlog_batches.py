@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from eventlogs import VERSIONS
+from eventlogs import VERSIONS, text
 from headgate.formats.eventlog.application import EnvironmentUpdate, ExecutorAdded, ExecutorInfo, ExecutorRemoved
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.gaps import BatchesIncomplete, FiguresImplausible, TasksImplausible
@@ -449,3 +449,24 @@ def test_batches_of_the_same_stages_share_one_dataflow_and_nobody_can_write_to_t
     for column in (second.tasks.operator, second.tasks.partition, second.tasks.records_in):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 5
+
+
+def test_batches_are_the_same_whether_events_come_in_pieces_or_one_by_one():
+    def told(batches):
+        return [(b.query, b.number, b.nodes, b.executors, b.tasks.running.tolist()) for b in batches]
+
+    for path in map(str, sorted(LOGS.glob("*.zstd"))):
+        in_pieces, one_by_one = read_batches(read_events(path, wanted=WANTED)), read_batches(iter([*read_events(path)]))
+        assert told(in_pieces) == told(one_by_one)
+        assert in_pieces.gaps == one_by_one.gaps
+
+
+def test_a_batch_of_a_log_that_is_followed_comes_when_its_report_is_written(tmp_path):
+    lines = text("4.3.0").splitlines(keepends=True)
+    first = next(place for place, line in enumerate(lines) if b"QueryProgressEvent" in line[:90]) + 1
+    path = tmp_path / "app.inprogress"
+    path.write_bytes(b"".join(lines[:first]))
+    waited = []
+    batches = read_batches(read_events(str(path), wanted=WANTED, follow=True, sleep=waited.append, stop=lambda: True))
+    assert next(batches).number == 0
+    assert not waited

@@ -66,6 +66,13 @@ def test_the_log_can_be_taken_one_event_at_a_time(log):
     assert events.bytes_read == len(SMALL)
 
 
+def test_events_taken_one_at_a_time_are_not_given_again_in_pieces(log):
+    events = read_events(log(SMALL))
+    taken = [next(events), next(events)]
+    rest = [event for piece in events.pieces() for event in piece]
+    assert [*taken, *rest] == list(read_events(log(SMALL)))
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 20])
 def test_where_the_file_is_cut_into_chunks_does_not_matter(log, monkeypatch, chunk):
     monkeypatch.setattr(reader, "_CHUNK", chunk)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headgate.cli.progress import shown
-from headgate.formats.eventlog.batches import WANTED, read_batches
+from headgate.formats.eventlog.batches import WANTED, Batches
 from headgate.formats.eventlog.found import size_of
 from headgate.formats.eventlog.gaps import BatchesIncomplete, BatchesUnreported
 from headgate.formats.eventlog.reader import read_events
@@ -31,7 +31,7 @@ def read_log(log: str) -> LogRead:
     """Read one; what was odd goes to standard error, too. `InputError` for what is no event log."""
     of_query: dict[str, deque[MicroBatch]] = {}
     events = read_events(log, wanted=WANTED)
-    batches = read_batches(shown(events, size_of(log), os.path.basename(log)))
+    batches = Batches(shown(events.pieces(), size_of(log), os.path.basename(log)))
     for batch in batches:
         of_query.setdefault(batch.query, deque(maxlen=_MOST_BATCHES)).append(batch)
     notes = [str(note) for note in (*events.notes, *batches.gaps)]

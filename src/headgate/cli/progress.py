@@ -7,7 +7,6 @@ from typing import Protocol, TextIO, TypeVar
 
 _PATIENCE = 1.0
 _EVERY = 0.1
-_LOOK_AT_THE_CLOCK = 500
 _WIDTH = 30
 
 _Item_co = TypeVar("_Item_co", covariant=True)
@@ -16,7 +15,9 @@ _Item_co = TypeVar("_Item_co", covariant=True)
 class Reading(Protocol[_Item_co]):
     """Something that is gone through and knows how many bytes it has read."""
 
-    bytes_read: int
+    @property
+    def bytes_read(self) -> int:
+        """How many."""
 
     def __iter__(self) -> Iterator[_Item_co]:
         """Go through it."""
@@ -30,8 +31,8 @@ def shown(reading: Reading[_Item_co], total: int, label: str, stream: TextIO | N
         return
     next_time, drawn = time.monotonic() + _PATIENCE, False
     try:
-        for place, item in enumerate(reading):
-            if place % _LOOK_AT_THE_CLOCK == 0 and time.monotonic() >= next_time:
+        for item in reading:
+            if time.monotonic() >= next_time:
                 stream.write("\r" + bar(reading.bytes_read, total, label))
                 stream.flush()
                 next_time, drawn = time.monotonic() + _EVERY, True

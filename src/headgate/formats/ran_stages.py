@@ -119,11 +119,16 @@ def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Itera
         sum([stage.lost for stage in ran]),
         tuple([_source(source) for source in progress.sources]),
         _state(progress, ran, shape.names) if progress.state_operators else (),
-        tuple(sorted(executors, key=lambda executor: (len(executor.id), executor.id))),
+        tuple(executors),
         shape.reading,
         shape.writing,
         _emitted(progress),
     )
+
+
+def by_id(executor: Executor) -> tuple[int, str]:
+    """The order of executors: that of their numbers, which are text."""
+    return len(executor.id), executor.id
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from headgate.formats.eventlog.plans import parts
 from headgate.formats.eventlog.streaming import Progress
-from headgate.formats.ran_stages import RanStage, TaskRow, micro_batch
+from headgate.formats.ran_stages import RanStage, TaskRow, by_id, micro_batch
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.spark.internals.status_store import ForgottenError, StatusStore
 from headgate.spark.plan_graph import plan_tree
@@ -195,7 +195,7 @@ class LiveBatches:
                 notes.append(PlanUnknown(name, number))
             if any(_without_its_rows(stages[scope.id]) for scope in ran_here):
                 notes.append(RowsLost(name, number))
-        batch = micro_batch(progress, stages.values(), self._executors())
+        batch = micro_batch(progress, stages.values(), sorted(self._executors(), key=by_id))
         if implausible := sum(stage.implausible for stage in stages.values()):
             return left_out(
                 progress, f"{implausible:,} of its tasks say what cannot be true, such as an end before the start"
