@@ -32,7 +32,7 @@ from headgate.formats.eventlog.rolling import LogFiles, log_files
 from headgate.formats.eventlog.tail import chunks
 from headgate.model.errors import InputError
 
-_CHUNK = 1 << 20
+_CHUNK = 2 << 20
 """What is read at once is worked on step by step, and a step that goes on for longer runs faster; beyond the size of a
 processor's nearer caches that is lost again."""
 _HEAD = b'{"Event":"'
