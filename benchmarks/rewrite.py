@@ -5,7 +5,8 @@ that: many small rows) is made by a query in 16 bins, which is then drained; the
 size also to 96, and back, in the same session with two executors of one slot. For each: rows and megabytes a second of
 the rewrite itself, every phase, and what was expected beforehand (`model/rewrite.py`, whose figures come from runs of
 this before). Linear: from the middle size to the largest, a megabyte more takes as long as from the smallest to the
-middle one, within a half.
+middle one, within a half. (A megabyte of what is kept: its files may be twice that, since changes stand beside
+snapshots.)
 
     make bench-rewrite              (or: python benchmarks/rewrite.py --megabytes 10,50,200)
 """
@@ -61,6 +62,7 @@ class Ran(NamedTuple):
     """One rewrite."""
 
     bytes: int
+    """That are kept, in files of whatever size."""
     seconds: float
     expected: float
 
@@ -75,7 +77,7 @@ def rewritten(spark: SparkSession, megabytes: int, width: int, over: Sequence[in
         for bins in (*over, BINS):
             done = rewrite(spark, checkpoint, bins, keep_backup=False)
             took = next(phase.seconds for phase in done.phases if phase.name == "rewrite")
-            ran.append(Ran(size, took, done.expected))
+            ran.append(Ran(done.rows * width, took, done.expected))
             phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
             print(
                 f"{size / 1e6:5.0f} MB, {done.rows:,} rows, {done.before} -> {done.bins}: {took:5.1f} s, "
