@@ -42,8 +42,8 @@ bench-decide: $(READY) ## time and memory of `headgate decide` beside pyarrow re
 bench-capacity: $(READY) ## predicted batch times on 2, 4 and 8 executors, and the real ones
 	$(BIN)/python benchmarks/capacity.py
 
-bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line
-	$(BIN)/python benchmarks/eventlog.py --once 2000
+bench-eventlog: $(READY) ## speed and memory of reading event logs beside json.loads on every line (six minutes)
+	$(BIN)/python benchmarks/eventlog.py
 
 bench-probe: $(READY) ## what the live probe costs the query it watches, and the driver (a quarter of an hour, with nothing else on the machine)
 	$(BIN)/python benchmarks/probe.py
