@@ -97,7 +97,9 @@ def test_state_is_spread_over_an_executor_that_takes_the_place_of_one_that_was_l
     state = msgspec.structs.replace(judging, executors=there("0", "1"), batches={"virtual": stateful_batches()})
     state, actions, said = after(state, ClusterSeen(2.0, there("0")), ClusterSeen(3.0, there("0", "7")))
     assert actions == [SpreadBins(5, "virtual")]
-    assert [str(one) for one in said] == ["plan 5: executor 7 joined unasked; state is spread over all of them"]
+    assert [str(one) for one in said] == [
+        "plan 5: executor 7 joined, which no plan waits for; state is spread over all executors"
+    ]
     assert after(state, ClusterSeen(4.0, there("0", "7")))[1:] == ([], [])
 
 
@@ -113,7 +115,28 @@ def test_state_is_not_touched_for_a_stranger_where_only_advice_is_wanted_or_all_
     joined = ClusterSeen(1.0, there("0", "1"))
     assert after(state, joined)[1] == [SpreadBins(1, "virtual")]
     assert after(state, joined, settings=msgspec.structs.replace(SETTINGS, mode="advise"))[1] == []
-    assert after(msgspec.structs.replace(state, paused=True), joined)[1] == []
+    paused, actions, _ = after(msgspec.structs.replace(state, paused=True), joined)
+    assert actions == []
+    _, actions, _ = after(paused, Command(2.0, "resume"), ClusterSeen(3.0, there("0", "1")))
+    assert actions == [SpreadBins(1, "virtual")]
+
+
+def test_executors_that_came_where_more_were_asked_for_get_their_share_of_the_state():
+    waiting = msgspec.structs.replace(
+        under_way(1, 3, plans=1), executors=there("0"), batches={"virtual": stateful_batches()}
+    )
+    late = SETTINGS.patience + 1
+    _, actions, _ = after(waiting, ClusterSeen(1.0, there("0", "1")), Tick(late), ClusterSeen(late, there("0", "1")))
+    assert actions == [StopAsking(1), SpreadBins(2, "virtual")]
+
+
+def test_state_is_not_spread_while_the_query_is_being_started_again_but_afterwards():
+    state = State(executors=there("0"), batches={"virtual": stateful_batches()})
+    restarting, _, _ = after(state, Command(1.0, "restart", layout=Layout({"parse": 6})))
+    restarting, actions, _ = after(restarting, ClusterSeen(2.0, there("0", "1")))
+    assert actions == []
+    over = msgspec.structs.replace(restarting, restarting=None)
+    assert after(over, ClusterSeen(3.0, there("0", "1")))[1] == [SpreadBins(2, "virtual")]
 
 
 def test_state_is_moved_by_word_all_of_it_or_bin_by_bin():

@@ -105,10 +105,18 @@ def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksd
 def test_a_rewrite_that_takes_long_says_how_far_it_is(rocksdb, counted, monkeypatch):
     monkeypatch.setattr(repartition, "_NEWS", 0.05)
     said = []
-    rewrite(rocksdb, str(counted), 9, keep_backup=False, said=said.append)
+    rewrite(rocksdb, str(counted), 9, keep_backup=False, going=said.append)
     done = [int(told[1]) for line in said if (told := re.fullmatch(r"rewriting: (\d+) of 13 tasks are done", line))]
     assert done == sorted(done)  # one for each of 4 bins that are read, and of 9 that are written
     assert 0 < max(done) <= 13
+
+
+def test_a_rewrite_goes_on_where_nobody_listens_to_how_far_it_is(rocksdb, counted, monkeypatch):
+    def gone(_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(repartition, "_NEWS", 0.05)
+    assert rewrite(rocksdb, str(counted), 9, keep_backup=False, going=gone).rows == KEYS
 
 
 def test_a_count_without_a_key_is_not_rewritten_from_one_bin_since_its_row_would_be_lost(rocksdb, tmp_path):

@@ -165,7 +165,7 @@ def _repartition(given: argparse.Namespace) -> int:
     checkpoint = _here(given.checkpoint)
     refuse(checkpoint, given.bins)  # before Spark is started, which takes a while
     with locked(checkpoint), _session(checkpoint, given.not_running) as spark:
-        done = rewrite(spark, checkpoint, given.bins, said=print)
+        done = rewrite(spark, checkpoint, given.bins, said=print, going=print)
     print("\n".join(rewritten_page(given.checkpoint, done)))
     return 0
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headgate.control.actions import Restart, SetExecutors, SpreadBins, StopAsking
 from headgate.control.deciding import begin, consider
 from headgate.control.events import ActionFailed, BatchSeen, ClusterSeen, Command, Event, Tick
-from headgate.control.guards import HOUR, silent_for_long, stale
+from headgate.control.guards import HOUR, restarting, silent_for_long, stale
 from headgate.control.outcomes import judge, may_act
 from headgate.control.remembered import worth_remembering
 from headgate.control.said import (
@@ -113,6 +113,7 @@ def _begin_anew(state: State, now: float) -> Step:
     plan = None if state.plan is None else replace(state.plan, began=now, arrived=state.plan.arrived and now)
     kept = State(
         executors=state.executors,
+        strangers=state.strangers,
         desired=state.desired,
         plan=plan,
         plans=state.plans,
@@ -125,11 +126,13 @@ def _begin_anew(state: State, now: float) -> Step:
 
 
 def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
-    before, state = state.executors, replace(state, executors=event.executors)
+    there = frozenset(executor.id for executor in event.executors)
+    known = there if state.executors is None else {executor.id for executor in state.executors}
+    state = replace(state, executors=event.executors, strangers=(state.strangers | (there - known)) & there)
     observed = len(event.executors)
     plan = state.plan
     if plan is not None and plan.arrived is None and observed == plan.executors:
-        state = replace(state, plan=replace(plan, arrived=event.at))
+        state = replace(state, plan=replace(plan, arrived=event.at), strangers=frozenset())
         spread = tuple(SpreadBins(plan.id, query) for query, seen in state.batches.items() if seen[-1].stateful)
         return Step(state, spread, (Arrived(plan.id, event.at - plan.began),))
     if plan is None and state.desired is not None and observed < state.desired and event.at >= state.short_until:
@@ -139,20 +142,20 @@ def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
         again = Plan(state.plans + 1, event.at, observed, state.desired, None, 0.0, 0.0)
         state = replace(state, plan=again, plans=again.id)
         return Step(state, (SetExecutors(again.id, again.executors),), (lost,))
-    if before is not None and (plan is None or plan.arrived is not None) and may_act(state, event.at, settings):
-        known = {executor.id for executor in before}
-        return _spread_over(state, tuple(one.id for one in event.executors if one.id not in known))
+    free = plan is None or plan.arrived is not None
+    if free and may_act(state, event.at, settings) and restarting(state, event.at, settings) is None:
+        return _spread_over_strangers(state)
     return Step(state)
 
 
-def _spread_over(state: State, strangers: tuple[str, ...]) -> Step:
-    """Executors that nobody waits for get their share of the state, too: by themselves they would get none of it."""
+def _spread_over_strangers(state: State) -> Step:
+    """Executors that no plan waits for get their share of the state, too: by themselves they would get none of it."""
     stateful = [query for query, seen in state.batches.items() if seen[-1].stateful]
-    if not strangers or not stateful:
+    if not state.strangers or not stateful:
         return Step(state)
-    plan = state.plans + 1
+    plan, joined = state.plans + 1, tuple(sorted(state.strangers))
     spread = tuple(SpreadBins(plan, query) for query in stateful)
-    return Step(replace(state, plans=plan), spread, (Joined(plan, strangers),))
+    return Step(replace(state, plans=plan, strangers=frozenset()), spread, (Joined(plan, joined),))
 
 
 def _tick(state: State, now: float, settings: Settings) -> Step:

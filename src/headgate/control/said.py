@@ -256,9 +256,8 @@ class Joined(_Said, frozen=True, tag="joined"):
     executors: tuple[str, ...]
 
     def __str__(self) -> str:
-        return (
-            f"plan {self.plan}: executor {', '.join(self.executors)} joined unasked; state is spread over all of them"
-        )
+        names = ", ".join(self.executors)
+        return f"plan {self.plan}: executor {names} joined, which no plan waits for; state is spread over all executors"
 
 
 class Resumed(_Said, frozen=True, tag="resumed"):

@@ -87,6 +87,8 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Query -> what the policy remembers."""
     executors: tuple[Executor, ...] | None = None
     """Observed; None before the first look."""
+    strangers: frozenset[str] = frozenset()
+    """Executors that joined since state was last spread: they have none of it."""
     desired: int | None = None
     """What the last plan wanted; None before the first."""
     heard: Mapping[str, float] = {}

@@ -89,8 +89,8 @@ class RanStage(msgspec.Struct, eq=False, gc=False):
         self.tasks = believed
 
 
-def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Iterable[Executor]) -> MicroBatch | None:
-    """The batch this report is about; None if nothing ran for it (a batch without data).
+def micro_batch(progress: Progress, stages: Iterable[RanStage], executors: Sequence[Executor]) -> MicroBatch | None:
+    """The batch this report is about; None if nothing ran for it (a batch without data). Executors are in order.
 
     Tasks that say what cannot be true are taken out of their stages.
     """

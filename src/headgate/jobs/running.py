@@ -107,6 +107,7 @@ class Running:
     def run(self) -> Ending:
         """Until it ends by itself or is told to; how it ended."""
         with self._journal, self._checkpoint_held(), applications(self.job, self._say) as cluster:
+            self._rewrites.give_up_what_was_taken_back()  # first: what a person took back is no layout to go on with
             before = recovered(self._journal)
             layout = before.layout if before is not None else Layout()
             unproven = before.unproven if before is not None else None
@@ -211,12 +212,12 @@ class Running:
             spark,
             bins,
             note=lambda what: self._note(plan, what),
+            say=self._say,
             finish_last_batch=lambda: self._finish_last_batch(spark, layout),
         )
 
     def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
         """What was under way when the job before this one was killed; a job that cannot do it goes on without."""
-        self._rewrites.give_up_what_was_taken_back()
         plan, bins = self._rewrites.left_undone()
         try:
             self._cut_state(spark, layout, plan, bins)

@@ -62,6 +62,7 @@ class StateRewrites:
         bins: int | None,
         *,
         note: Callable[[str], object],
+        say: Callable[[str], object],
         finish_last_batch: Callable[[], object],
     ) -> None:
         """Rewrite the state of the stopped query into so many bins, if it has others.
@@ -77,11 +78,9 @@ class StateRewrites:
             return
         if state.rewriting is None and state.begun != state.committed:
             finish_last_batch()
-        done = rewrite(spark, state.path, bins, said=note, keep_backup=False)
+        done = rewrite(spark, state.path, bins, said=note, going=say, keep_backup=False)
         phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
-        meant = (
-            "by the job before this one, and compared now" if done.done_before else f"expected {done.expected:.1f} s"
-        )
+        meant = "before, and compared now" if done.done_before else f"expected {done.expected:.1f} s"
         note(
             f"{_REWRITTEN} from {done.before} into {done.bins} bins, {done.rows:,} rows the same before and after; "
             f"{meant}, took: {phases}"

@@ -63,7 +63,8 @@ class RewriteRate(msgspec.Struct, frozen=True):
         >>> [round(rate.seconds_here(read, 1, 100_000, 100_000_000, 16, 24), 2) for read in (usual, 2 * usual)]
         [3.46, 6.92]
         """
-        ratio = read / self.reading.seconds(stores, rows, size, before, slots)
+        usual = self.reading.seconds(stores, rows, size, before, slots)
+        ratio = read / usual if usual else 1.0
         slower = ratio if ratio > 1 else min(1.0, ratio / _FROM_SNAPSHOTS)
         slower = min(max(slower, 1 / _MOST_OFF), _MOST_OFF)
         return read + self.writing.seconds(stores, rows, size, bins, slots) * slower

@@ -86,11 +86,13 @@ def rewrite(
     bins: int,
     *,
     said: Said = lambda _: None,
+    going: Said = lambda _: None,
     rate: RewriteRate = RewriteRate(),  # noqa: B008 - a value
     keep_backup: bool = True,
 ) -> Rewritten:
     """Rewrite a checkpoint on this machine; what it had before is what it has after, or else it is as it was.
 
+    `said` is told what is to be known afterwards, too, and `going` how far it is, now and then while it takes long.
     One that was committed and never compared is compared now.
     """
     refuse(path, bins)
@@ -117,7 +119,7 @@ def rewrite(
         said(outlook(state, rows, watch.phases[-1].seconds, expected))
         tasks = stores * (old + bins)
         try:
-            repartition(spark, path, bins, lambda done: said(f"rewriting: {done:,} of {tasks:,} tasks are done"))
+            repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         except StillWritingError as problem:
             raise HeadgateError(
                 f"{path}: the rewrite failed ({problem}), and tasks of it still run; no query can start on it until, "
@@ -127,6 +129,9 @@ def rewrite(
             raise _taken_back(path, "the rewrite was interrupted", backup) from problem
         except Exception as problem:
             raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})", backup) from problem
+        except BaseException:  # the program ends; what it leaves must be something a query can start on
+            _taken_back(path, "the program ended", backup)
+            raise
         watch.over("rewrite")
     try:
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))

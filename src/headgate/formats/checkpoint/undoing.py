@@ -5,6 +5,7 @@ that cut off at any point it can be taken back again, or finished.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from headgate.formats.checkpoint.batch_logs import SHUFFLE_PARTITIONS, settings_of
@@ -55,7 +56,8 @@ def taken_back_by_hand(path: str) -> bool:
 
 def forget_that_it_was_taken_back(path: str) -> None:
     """Once that is known elsewhere: the same rewrite may be wanted again later."""
-    _word(path).unlink(missing_ok=True)
+    with suppress(OSError):  # a word that stays says nothing about a later batch
+        _word(path).unlink(missing_ok=True)
 
 
 def _word(path: str) -> Path:

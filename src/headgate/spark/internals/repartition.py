@@ -60,11 +60,13 @@ def repartition(
 
     # On a thread of its own, since an interrupt ends only this side of a call: the JVM goes on, and starts a job for
     # each store, until that thread is over.
-    InheritableThread(target=call, name="headgate-rewrite", daemon=True).start()
+    rewriting = InheritableThread(target=call, name="headgate-rewrite", daemon=True)
     try:
+        rewriting.start()
         while not over.wait(_NEWS):
-            going(_tasks_done(tracker, earlier))
-    except BaseException as problem:  # an interrupt, or what became of telling
+            with suppress(Exception):  # whoever looks on must not disturb
+                going(_tasks_done(tracker, earlier))
+    except BaseException as problem:
         _wait_out(spark, over, problem)
         raise
     if failed:
@@ -76,12 +78,13 @@ def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseExcepti
     """Cancel whatever it starts until it is over and no task of it runs; to be interrupted once is enough."""
     deadline = time.monotonic() + _PATIENCE
     tracker = spark._jsc.sc().statusTracker()
-    while not over.is_set() or _tasks_run(tracker):
-        if time.monotonic() > deadline:
-            raise StillWritingError(in_brief(problem)) from problem
+    while time.monotonic() <= deadline:
         with suppress(KeyboardInterrupt):
+            if over.is_set() and not _tasks_run(tracker):
+                return
             spark.sparkContext.cancelJobGroup(_GROUP)
             time.sleep(_GLANCE)
+    raise StillWritingError(in_brief(problem)) from problem
 
 
 def _tasks_done(tracker: Any, earlier: Collection[int]) -> int:
