@@ -158,8 +158,8 @@ class _Template:
 
     What it learns, too, is a witness for each part: one accumulator of its own that its tasks update. To look for it in
     what a task lists takes a tenth of the time of reading the list. One vote takes the place of a majority then, so
-    witnesses are asked only where every part has one, and believed only where one of them is there. Lists are taken to be
-    sorted by id, as Spark writes them: a witness below the first id of a list is not looked for.
+    witnesses are asked only where every part has one, and believed only where one of them is there. Lists are taken to
+    be sorted by id, as Spark writes them: a witness below the first id of a list is not looked for.
     """
 
     def __init__(self, text: bytes, ids: Sequence[_Span], fixed: Sequence[_Span], cut: tuple[Part, ...]) -> None:
