@@ -152,9 +152,8 @@ def in_turn(log: Path, lines: Sequence[bytes], sizes: Sequence[tuple[int, int]],
     print(f"\nabout {tasks} tasks a batch, programs in turn")
     print(f"{'MB':>6}  {'rounds':>6}  {'program':10}  {'MB/s':>25}  {'times json.loads':>18}  {'memory MB':>9}")
     times: list[tuple[float, float]] = []
-    held = True
     for size, rounds in sizes:
-        held = True
+        held = True  # of each size anew: the last one is what counts
         megabytes = write_log(log, lines, size, tasks)
         run(EVENTS, log)  # does not count: it fills the file cache
         runs = [(run(EVENTS, log), run(MICRO_BATCHES, log), run(JSON, log)) for _ in range(rounds)]

@@ -112,11 +112,15 @@ def test_a_rewrite_that_takes_long_says_how_far_it_is(rocksdb, counted, monkeypa
 
 
 def test_a_rewrite_goes_on_where_nobody_listens_to_how_far_it_is(rocksdb, counted, monkeypatch):
-    def gone(_):
+    told = []
+
+    def gone(word):
+        told.append(word)
         raise BrokenPipeError
 
     monkeypatch.setattr(repartition, "_NEWS", 0.05)
     assert rewrite(rocksdb, str(counted), 9, keep_backup=False, going=gone).rows == KEYS
+    assert told
 
 
 def test_a_count_without_a_key_is_not_rewritten_from_one_bin_since_its_row_would_be_lost(rocksdb, tmp_path):

@@ -133,7 +133,7 @@ def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
     plan = state.plan
     if plan is not None and plan.arrived is None and observed == plan.executors:
         state = replace(state, plan=replace(plan, arrived=event.at), strangers=frozenset())
-        spread = tuple(SpreadBins(plan.id, query) for query, seen in state.batches.items() if seen[-1].stateful)
+        spread = tuple(SpreadBins(plan.id, query) for query in _keeping_state(state))
         return Step(state, spread, (Arrived(plan.id, event.at - plan.began),))
     if plan is None and state.desired is not None and observed < state.desired and event.at >= state.short_until:
         if not may_act(state, event.at, settings):
@@ -150,12 +150,17 @@ def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
 
 def _spread_over_strangers(state: State) -> Step:
     """Executors that no plan waits for get their share of the state, too: by themselves they would get none of it."""
-    stateful = [query for query, seen in state.batches.items() if seen[-1].stateful]
+    stateful = _keeping_state(state)
     if not state.strangers or not stateful:
         return Step(state)
     plan, joined = state.plans + 1, tuple(sorted(state.strangers))
     spread = tuple(SpreadBins(plan, query) for query in stateful)
     return Step(replace(state, plans=plan, strangers=frozenset()), spread, (Joined(plan, joined),))
+
+
+def _keeping_state(state: State) -> list[str]:
+    """Queries whose last batch had state."""
+    return [query for query, seen in state.batches.items() if seen[-1].stateful]
 
 
 def _tick(state: State, now: float, settings: Settings) -> Step:
@@ -216,7 +221,7 @@ def _command(state: State, event: Command, settings: Settings) -> Step:  # noqa:
 
 
 def _move(state: State, event: Command) -> Step:
-    stateful = [query for query, seen in state.batches.items() if seen[-1].stateful]
+    stateful = _keeping_state(state)
     if not stateful:
         return Step(state, (), (Held("no query that keeps state was seen yet; there is nothing to move"),))
     if event.bins and len(stateful) > 1:

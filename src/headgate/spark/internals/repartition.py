@@ -67,17 +67,16 @@ def repartition(
             with suppress(Exception):  # whoever looks on must not disturb
                 going(_tasks_done(tracker, earlier))
     except BaseException as problem:
-        _wait_out(spark, over, problem)
+        _wait_out(spark, tracker, over, problem)
         raise
     if failed:
-        _wait_out(spark, over, failed[0])
+        _wait_out(spark, tracker, over, failed[0])
         raise failed[0]
 
 
-def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseException) -> None:
+def _wait_out(spark: "SparkSession", tracker: Any, over: threading.Event, problem: BaseException) -> None:
     """Cancel whatever it starts until it is over and no task of it runs; to be interrupted once is enough."""
     deadline = time.monotonic() + _PATIENCE
-    tracker = spark._jsc.sc().statusTracker()
     while time.monotonic() <= deadline:
         with suppress(KeyboardInterrupt):
             if over.is_set() and not _tasks_run(tracker):
