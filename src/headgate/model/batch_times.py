@@ -43,17 +43,19 @@ def dispatch_seconds(batch: MicroBatch) -> float:
     The first task to end makes room for the first that had to wait, and so on. A few milliseconds below zero are
     possible: the driver hands out a slot before it has noted down the end of the task that left it.
     """
-    gaps: list[int] = []
     tasks = batch.tasks
     number = {id: place for place, id in enumerate(dict.fromkeys(tasks.executor))}
     ran_on = np.array([number[id] for id in tasks.executor], dtype=np.int64)
     together = tasks.operator.astype(np.int64) * len(number) + ran_on
     by_launch, by_finish = np.lexsort((tasks.launched, together)), np.lexsort((tasks.finished, together))
-    cuts = np.flatnonzero(np.diff(together[by_launch])) + 1
-    for begun, ended in zip(np.split(by_launch, cuts), np.split(by_finish, cuts), strict=True):
-        launched, finished = tasks.launched[begun], tasks.finished[ended]
-        if launched.size > 1:
-            late = min(NOTED_LATE, 0.1 * float(np.min(tasks.finished[begun] - launched)))
-            at_first = max(1, int(np.searchsorted(launched, finished[0] - late)))
-            gaps.extend((launched[at_first:] - finished[: launched.size - at_first]).tolist())
-    return max(float(np.median(gaps)) / 1000, -NOTED_LATE / 1000) if gaps else 0.0
+    launched, finished = tasks.launched[by_launch], tasks.finished[by_finish]
+    # All groups at once, each a stretch of these: there may be as many as tasks.
+    begins = np.flatnonzero(np.diff(together[by_launch], prepend=-1))
+    sizes = np.diff(begins, append=launched.size)
+    shortest = np.minimum.reduceat((tasks.finished - tasks.launched)[by_launch], begins)
+    first_end = finished[begins] - np.minimum(NOTED_LATE, 0.1 * shortest)
+    at_first = np.maximum(1, np.add.reduceat(launched < np.repeat(first_end, sizes), begins, dtype=np.int64))
+    waited = np.arange(launched.size) - np.repeat(begins, sizes) >= np.repeat(at_first, sizes)
+    later = np.flatnonzero(waited)
+    gaps = launched[later] - finished[later - np.repeat(at_first, sizes)[later]]
+    return max(float(np.median(gaps)) / 1000, -NOTED_LATE / 1000) if gaps.size else 0.0

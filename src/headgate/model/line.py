@@ -4,12 +4,13 @@ The slope is the median over all pairs of points (Theil and Sen): a garbage coll
 line, they do not pull a median. Its interval is Sen's, from the variance of Kendall's rank statistic.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from headgate.model.columns import Bools, Floats
+from headgate.model.columns import Bools, Floats, Ints, read_only
 
 _MOST_POINTS = 300
 """Pairs grow with the square; of more points than this, evenly chosen ones are taken."""
@@ -52,7 +53,7 @@ def line_through(x: Floats, y: Floats, most_points: int = _MOST_POINTS) -> Line 
         x, y = x[chosen], y[chosen]
     if x.size < _LEAST_POINTS or x.max() < _LEAST_SPREAD * max(float(x.min()), 1.0):
         return None
-    one, other = np.triu_indices(x.size, 1)
+    one, other = _pairs(x.size)
     apart: Bools = np.abs(x[one] - x[other]) >= 0.1 * (x.max() - x.min())
     slopes = np.sort((y[one] - y[other])[apart] / (x[one] - x[other])[apart])
     if slopes.size < _LEAST_POINTS:
@@ -65,6 +66,13 @@ def line_through(x: Floats, y: Floats, most_points: int = _MOST_POINTS) -> Line 
         float(np.quantile(y - slope.low * x, min(1.0, 0.5 + reach))),
     )
     return Line(base, slope)
+
+
+@lru_cache(maxsize=4)
+def _pairs(points: int) -> tuple[Ints, Ints]:
+    """All pairs of so many points, by their places; nobody may write into them."""
+    one, other = np.triu_indices(points, 1)
+    return read_only(one), read_only(other)
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:

@@ -5,6 +5,7 @@ knows which it was. Times are in milliseconds, as Spark reports them.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -118,8 +119,8 @@ def _seconds(milliseconds: Ints) -> Floats:
     return seconds
 
 
-class MicroBatch(msgspec.Struct, frozen=True, eq=False, weakref=True):
-    """A batch that is over."""
+class MicroBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """A batch that is over. Beside its fields it has room for what is worked out of it once (`once`)."""
 
     query: str
     """The query's id: the same after a restart."""
@@ -155,7 +156,7 @@ class MicroBatch(msgspec.Struct, frozen=True, eq=False, weakref=True):
     processors: Processors | None = None
     """Known only live, and only where all executors share a machine with the driver."""
 
-    @property
+    @cached_property
     def slots(self) -> int:
         """Tasks that could run at a time; 0 where it is not known."""
         return sum(executor.slots for executor in self.executors)

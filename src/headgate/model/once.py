@@ -1,12 +1,11 @@
 """What is worked out once for each batch, however often it is asked for.
 
-A controller asks the same batches after every new one. Nothing is kept for batches that nobody holds any more.
+A controller asks the same batches after every new one. The answer is kept in the batch itself, and goes when it goes.
 """
 
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from headgate.model.microbatch import MicroBatch
 
@@ -15,14 +14,15 @@ Answer = TypeVar("Answer")
 
 def once_a_batch(work_out: Callable[[MicroBatch], Answer]) -> Callable[[MicroBatch], Answer]:
     """The same function, with a memory."""
-    known: WeakKeyDictionary[MicroBatch, Answer] = WeakKeyDictionary()
+    name = f"{work_out.__module__}.{work_out.__qualname__}"
 
     @wraps(work_out)
     def remembered(batch: MicroBatch) -> Answer:
+        known: dict[str, Answer] = batch.__dict__
         try:
-            return known[batch]
+            return known[name]
         except KeyError:
-            answer = known[batch] = work_out(batch)
+            answer = known[name] = work_out(batch)
             return answer
 
     return remembered
