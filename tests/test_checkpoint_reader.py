@@ -20,7 +20,8 @@ from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import InputError
-from headgate.model.rewrite import StoreDigest, differences, refuse_for_good
+from headgate.model.rewrite_refusals import refuse_for_good
+from headgate.model.state_digest import StoreDigest, differences
 from headgate.runtime.entries import Intent, Seen
 from headgate.runtime.journal import Journal
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark

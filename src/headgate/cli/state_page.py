@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from headgate.cli.text_table import aligned_rows
 from headgate.model.migration import LoadTime
-from headgate.model.rewrite import RewriteRate
+from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.state_files import BinFiles, CheckpointState, StateOperator
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, t
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import InputError
-from headgate.model.rewrite import refuse_for_good
+from headgate.model.rewrite_refusals import refuse_for_good
 from headgate.model.state_files import CheckpointState
 from headgate.runtime.entries import Carried, Intent, Spoke
 from headgate.runtime.journal import Journal

@@ -16,7 +16,7 @@ from headgate.model.arrivals import Arrivals
 from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Setting
 from headgate.model.keeping_up import Wish, least_pool
 from headgate.model.microbatch import KeptState, MicroBatch
-from headgate.model.rewrite import RewriteRate
+from headgate.model.rewrite_cost import RewriteRate
 
 HORIZON = 24 * 3600.0
 """Seconds for which what is gained counts."""

@@ -22,7 +22,9 @@ from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import bins_of, take_back
 from headgate.model.errors import HeadgateError, InputError, in_brief
-from headgate.model.rewrite import RewriteRate, StoreDigest, differences, refuse_for_good, refuse_for_now
+from headgate.model.rewrite_cost import RewriteRate
+from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now
+from headgate.model.state_digest import StoreDigest, differences
 from headgate.model.state_files import CheckpointState
 from headgate.spark.internals.repartition import StillWritingError, can_repartition, repartition
 from headgate.spark.internals.state_rows import has_key, state_rows

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headgate.model.rewrite import StoreDigest
+from headgate.model.state_digest import StoreDigest
 from headgate.model.state_files import CheckpointState
 from headgate.spark.internals.state_rows import state_rows
 
