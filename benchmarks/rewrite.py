@@ -3,9 +3,9 @@
 State of some sizes (a maximum by key over values of a kilobyte that do not compress, and once over values of a tenth of
 that: many small rows) is made by a query in 16 bins, which is then drained; the rewrite goes to 24 bins, in the middle
 size also to 96, and back, in the same session with two executors of one slot. For each: rows and megabytes a second of
-the rewrite itself, every phase, and what was expected beforehand (`model/rewrite_cost.py`, whose figures come from runs of
-this before). Linear: from the middle size to the largest, a megabyte more takes as long as from the smallest to the
-middle one, within a half. (A megabyte of what is kept: its files may be twice that, since changes stand beside
+the rewrite itself, every phase, and what was expected beforehand (`model/rewrite_cost.py`, whose figures come from
+runs of this before). Linear: from the middle size to the largest, a megabyte more takes as long as from the smallest to
+the middle one, within a half. (A megabyte of what is kept: its files may be twice that, since changes stand beside
 snapshots.)
 
     make bench-rewrite              (or: python benchmarks/rewrite.py --megabytes 10,50,200)
