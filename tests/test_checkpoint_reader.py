@@ -1,5 +1,6 @@
 """What a checkpoint's files say about its state. The files are written by hand, as Spark 4.3 writes them."""
 
+import errno
 import io
 import json
 import os
@@ -13,7 +14,7 @@ import pytest
 from headgate.cli.main import main
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
-from headgate.formats.checkpoint.backup import back_up, backup_of
+from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.checkpoint.reader import read_state
@@ -175,6 +176,41 @@ def test_damaged_files_are_named(checkpoint):
         checkpoint.read()
 
 
+@pytest.mark.parametrize("bins", ["abc", "0", "-3", "1_0", "99999999999999999999"])
+def test_a_number_of_bins_that_nobody_can_have_written_is_damage_and_said_in_one_line(checkpoint, capsys, bins):
+    checkpoint.commit(0, bins=bins)
+    for words in (["show", "--quick"], ["undo"], ["repartition", "8"]):
+        word, *options = words
+        assert main(["state", word, str(checkpoint.folder), *options]) == 2
+        said = capsys.readouterr().err
+        assert f"offsets/0: spark.sql.shuffle.partitions is {bins}; the checkpoint is damaged" in said
+
+
+def test_an_operator_that_names_no_state_store_is_damage(checkpoint):
+    checkpoint.commit(0, bins=1)
+    checkpoint.operator(0, "stateStoreSave", [], bins=1)
+    with pytest.raises(InputError, match=r"_metadata/metadata: names no state store with bins; .*damaged"):
+        checkpoint.read()
+
+
+def broken(snapshot):
+    """The same archive with a compressed stream that cannot be read any more."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(snapshot)) as whole, zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("metadata", whole.read("metadata") * 20)
+    damaged = bytearray(held.getvalue())
+    start = damaged.index(b"metadata") + len("metadata")
+    damaged[start : start + 12] = b"\xff" * 12
+    return bytes(damaged)
+
+
+def test_a_damaged_snapshot_counts_as_far_as_it_can_be_seen(checkpoint):
+    rewritable(checkpoint, bins=1)
+    held = broken(snapshot(1_000))
+    checkpoint.write("state/0/0/7.zip", held)
+    assert checkpoint.read().operators[0].bins[0].snapshot_bytes == len(held)
+
+
 def rewritable(checkpoint, bins=4):
     checkpoint.commit(6, bins=bins)
     checkpoint.operator(0, "stateStoreSave", ["default"], bins=bins)
@@ -284,6 +320,13 @@ def test_a_rewrite_is_taken_back_file_by_file_and_what_others_need_stays(checkpo
     assert files(checkpoint) == before
 
 
+def test_a_rewrite_with_a_damaged_snapshot_is_taken_back_and_only_tables_that_nobody_names_stay(checkpoint):
+    before = rewritten(checkpoint)
+    checkpoint.write("state/0/1/8.zip", broken(snapshot(100)))
+    assert take_back(str(checkpoint.folder)) == 2
+    assert files(checkpoint) == before | {Path("state/0/1/SSTs/b"): b"x" * 100}
+
+
 class Killed(BaseException):
     """What nothing catches."""
 
@@ -336,6 +379,36 @@ def test_a_backup_can_be_cut_off_at_every_file_and_made_again(checkpoint, monkey
         assert backup_of(str(checkpoint.folder), 7) is None  # half of one is none
     assert cut == len(files(checkpoint)) > 4
     assert files(Checkpoint(made)) == files(checkpoint)
+
+
+def failing_once(problem):
+    """`os.link` that fails with this the first time."""
+    real, left = os.link, [problem]
+
+    def link(source, target):
+        if left:
+            raise OSError(left.pop(), "no", source)
+        return real(source, target)
+
+    return link
+
+
+def test_a_backup_is_made_again_where_a_file_vanishes_under_it(checkpoint, monkeypatch):
+    rewritable(checkpoint)
+    monkeypatch.setattr(os, "link", failing_once(errno.ENOENT))
+    assert files(Checkpoint(back_up(str(checkpoint.folder), 7))) == files(checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("problem", "error", "why"),
+    [(errno.EPERM, NoHardLinksError, "^no$"), (errno.EIO, InputError, r"cannot be backed up \(no\), so nothing was")],
+)
+def test_no_second_names_is_one_thing_and_a_backup_that_fails_another(checkpoint, monkeypatch, problem, error, why):
+    rewritable(checkpoint)
+    monkeypatch.setattr(os, "link", failing_once(problem))
+    with pytest.raises(error, match=why):
+        back_up(str(checkpoint.folder), 7)
+    assert [one.name for one in checkpoint.folder.parent.iterdir()] == ["checkpoint"]
 
 
 @pytest.fixture
@@ -414,6 +487,13 @@ def test_what_a_rewrite_has_changed_is_told_store_by_store():
         "store default of operator 2 is gone",
     ]
     assert differences(before, before) == []
+
+
+def test_rows_in_bins_where_nobody_looks_for_them_are_a_difference_where_there_were_none():
+    right, wrong = StoreDigest(0, "default", 10, "77"), StoreDigest(0, "default", 10, "77", misplaced=3)
+    told = "3 of 10 rows of store default of operator 0 are in bins that their keys do not belong to"
+    assert differences([right], [wrong]) == [told]
+    assert differences([wrong], [wrong]) == []  # then it is the rule that does not hold here
 
 
 def test_words_of_state_move_that_make_no_sense_are_refused(tmp_path, capsys):

@@ -8,12 +8,15 @@ import pytest
 pytest.importorskip("pyspark")
 
 from headgate.control.actions import Layout, Restart
+from headgate.control.said import Failed
 from headgate.jobs import running
 from headgate.jobs.job_file import read_job
 from headgate.jobs.running import NotStartedError, Running
-from headgate.model.errors import InputError
-from headgate.runtime.entries import Spoke
+from headgate.jobs.state_rewrites import StateRewrites
+from headgate.model.errors import HeadgateError, InputError
+from headgate.runtime.entries import Carried, Spoke
 from headgate.runtime.journal import Journal
+from headgate.spark.rewriting import LeftBetweenError
 
 JOB = """
 name = "count"
@@ -137,6 +140,33 @@ class Restarts(Eyes):
 
     def __init__(self, spark, *, restart, **given):
         restart(Restart(1, Layout({"parse": 6})))
+
+
+def test_a_job_whose_state_is_between_two_layouts_ends_and_does_not_start_its_query(job, tmp_path, monkeypatch):
+    def left_between(*given, **options):
+        raise LeftBetweenError("checkpoint: 3 rows are gone; and it could not be taken back: read-only")
+
+    one, session = job("state = 8\nparse = 4", lambda times: over(), Restarts)
+    monkeypatch.setattr(StateRewrites, "cut", failing_from_the_second_time(left_between))
+    with pytest.raises(HeadgateError, match=r"could not be taken back: read-only; the job does not go on with it"):
+        one.run()
+    assert session.events.partitions == [4]
+    with Journal(tmp_path / "job.journal", read_only=True) as journal:
+        entries = [entry for _, entry in journal.entries()]
+    assert any("could not be taken back" in one.what for one in entries if isinstance(one, Carried))
+    # It has not failed: whoever starts the job next looks at the state again before the query runs.
+    assert not [one for one in entries if isinstance(one, Spoke) and isinstance(one.said, Failed)]
+
+
+def failing_from_the_second_time(fail):
+    """The first one is what is asked of every start."""
+    calls = []
+
+    def cut(*given, **options):
+        calls.append(given)
+        return fail(*given, **options) if len(calls) > 1 else None
+
+    return cut
 
 
 def test_a_query_that_starts_neither_with_the_new_layout_nor_with_the_old_one_ends_in_one_line(job, tmp_path):

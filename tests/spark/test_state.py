@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import threading
 import time
@@ -14,6 +15,7 @@ from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import take_back
 from headgate.model.errors import HeadgateError, InputError
+from headgate.spark import rewriting
 from headgate.spark.internals import repartition
 from headgate.spark.internals.hadoop_folders import HadoopFolders
 from headgate.spark.rewriting import rewrite
@@ -56,6 +58,38 @@ def test_rows_are_counted_bin_by_bin_and_by_any_file_system_of_spark(rocksdb, co
     assert [one.bins for one in here.operators] == [one.bins for one in there.operators]
     shown = with_rows(here, digests(rocksdb, here))
     assert shown.rows == sum(one.rows for one in shown.operators[0].bins) == KEYS
+
+
+def test_bins_in_each_others_place_are_noticed_though_rows_and_sum_are_the_same(rocksdb, counted):
+    def held(checkpoint):
+        (told,) = digests(rocksdb, read_state(LocalFolders(str(checkpoint))))
+        return told
+
+    mixed_up = counted.with_name("mixed-up")
+    shutil.copytree(counted, mixed_up)
+    for old, new in (("1", "aside"), ("2", "1"), ("aside", "2")):  # bin 0 also holds what describes them all
+        (mixed_up / "state" / "0" / old).rename(mixed_up / "state" / "0" / new)
+    right, wrong = held(counted), held(mixed_up)
+    assert (wrong.rows, wrong.checksum) == (right.rows, right.checksum)
+    assert (right.misplaced, wrong.misplaced) == (0, sum(right.rows_in_bins[1:3]))
+    assert wrong.misplaced > 0
+
+
+def test_a_comparison_that_is_interrupted_takes_the_rewrite_back(rocksdb, counted, monkeypatch):
+    before, real, asked = contents(counted), rewriting.digests, []
+
+    def interrupted(spark, state):
+        asked.append(state.partitions)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return real(spark, state)
+
+    monkeypatch.setattr(rewriting, "digests", interrupted)
+    with pytest.raises(HeadgateError, match=r"interrupted; it was taken back, and nothing is lost"):
+        rewrite(rocksdb, str(counted), 9)
+    assert asked == [4, 9]
+    assert contents(counted) == before
+    assert not list(counted.parent.glob("*.before-batch-*"))  # its backup is what the checkpoint is again
 
 
 def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):

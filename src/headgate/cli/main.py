@@ -115,6 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, PolicyError) as error:
         print(f"headgate: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("headgate: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:
         # The reader of our output has gone (`… | head`): nobody is left to tell.
         _forget_output()

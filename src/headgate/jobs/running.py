@@ -37,6 +37,7 @@ from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.driver import mute
 from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted, unfinished_batch
 from headgate.spark.moving import way_of
+from headgate.spark.rewriting import LeftBetweenError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -179,7 +180,7 @@ class Running:
                 if restart is None:
                     self._end(spark, self.query)
                     return None, layout
-                refused = self._refusal(restart.layout)
+                refused = self._refusal(spark, restart.layout)
                 if refused is not None:
                     self._write(Spoke(time.time(), Failed(restart.plan, refused)))
                     continue
@@ -200,6 +201,8 @@ class Running:
             self._cut_state(spark, layout, restart.plan, restart.layout.parallelism.get(STATE))
             began = time.monotonic()
             self.query = self._start(spark, changed)
+        except LeftBetweenError as problem:
+            raise self._between(restart.plan, problem) from problem
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
             self.query = self._started(spark, layout)
@@ -221,8 +224,15 @@ class Running:
         plan, bins = self._rewrites.left_undone()
         try:
             self._cut_state(spark, layout, plan, bins)
+        except LeftBetweenError as problem:
+            raise self._between(plan, problem) from problem
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
+
+    def _between(self, plan: int, problem: LeftBetweenError) -> HeadgateError:
+        """A query must not go on with such state. The plan has not failed: the next start of the job looks again."""
+        self._note(plan, in_brief(problem))
+        return HeadgateError(f"{problem}; the job does not go on with it: see to that and start it again")
 
     def _finish_last_batch(self, spark: "SparkSession", layout: Layout) -> None:
         """A batch that was begun and is not committed comes again with the next start; it must be over first."""
@@ -237,11 +247,12 @@ class Running:
                 return
         raise HeadgateError("the last batch does not come to its end")
 
-    def _refusal(self, layout: Layout) -> str | None:
+    def _refusal(self, spark: "SparkSession", layout: Layout) -> str | None:
         """What is wrong with a layout, before anything is touched."""
         if (why := no_exchange(layout.parallelism, self._exchanges)) is not None:
             return why
-        if STATE in layout.parallelism and (why := self._rewrites.refusal(layout.parallelism[STATE])) is not None:
+        bins = layout.parallelism.get(STATE)
+        if bins is not None and (why := self._rewrites.refusal(spark, bins)) is not None:
             return why
         slots, most = self.job.cluster.slots, self.job.settings.most
         if slots is not None and layout.cores is not None and layout.cores * most > slots:

@@ -18,12 +18,11 @@ from headgate.formats.checkpoint.reader import provider_of, read_state
 from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, taken_back_by_hand
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
-from headgate.model.errors import InputError
-from headgate.model.rewrite_refusals import refuse_for_good
+from headgate.model.errors import HeadgateError, InputError
 from headgate.model.state_files import CheckpointState
 from headgate.runtime.entries import Carried, Intent, Spoke
 from headgate.runtime.journal import Journal
-from headgate.spark.rewriting import finished_before, rewrite
+from headgate.spark.rewriting import finished_before, refuse_while_running, rewrite
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,16 +43,18 @@ class StateRewrites:
         state = self._state()
         return None if state is None else state.partitions
 
-    def refusal(self, bins: int) -> str | None:
-        """Why the state cannot be cut into so many bins, whenever it is tried; None where it can."""
+    def refusal(self, spark: "SparkSession", bins: int) -> str | None:
+        """Why the state cannot be cut into so many bins, before its query is stopped for it; None where it can."""
         if on_this_machine(self._checkpoint) is None:
             return f"state is rewritten on this machine only, and the checkpoint is {self._checkpoint}"
         try:
             state = self._state()
             if state is not None:
-                refuse_for_good(state, bins)
+                refuse_while_running(spark, state, bins)
         except InputError as problem:
             return str(problem)
+        except HeadgateError:  # a query that runs changes what is read; it is asked again once that is over
+            return None
         return None
 
     def cut(

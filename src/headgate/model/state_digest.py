@@ -14,6 +14,8 @@ class StoreDigest(msgspec.Struct, frozen=True):
     checksum: str
     rows_in_bins: tuple[int, ...] = ()
     """One a bin."""
+    misplaced: int = 0
+    """Rows that are not in the bin that their key belongs to, where the query would not find them."""
 
 
 def differences(before: Sequence[StoreDigest], after: Sequence[StoreDigest]) -> list[str]:
@@ -28,5 +30,10 @@ def differences(before: Sequence[StoreDigest], after: Sequence[StoreDigest]) -> 
             found.append(
                 f"store {one.store} of operator {one.operator} had {one.rows:,} rows (sum {one.checksum}) and has "
                 f"{then.rows:,} (sum {then.checksum})"
+            )
+        elif then.misplaced and not one.misplaced:
+            found.append(
+                f"{then.misplaced:,} of {then.rows:,} rows of store {one.store} of operator {one.operator} are in bins "
+                f"that their keys do not belong to"
             )
     return found

@@ -181,9 +181,9 @@ class Hands:
         with self._changed:
             gone, self._listed = self._listed - there, there
             held = {home for seen in self._recent.values() for some in whereabouts(seen[-1]).values() for home in some}
-        if self._placed and gone & held:
-            wait_as_before(self._spark, self._waited_before)
-            self._placed = False
+            if self._placed and gone & held:
+                wait_as_before(self._spark, self._waited_before)
+                self._placed = False
 
     def _work(self) -> None:
         while not self._stopping.is_set():
@@ -377,7 +377,7 @@ class Hands:
     def _let_bins_scatter(self, plan: int, last: MicroBatch) -> set[int]:
         """Where bins cannot be placed, tasks do not wait for the executor that holds their state: it goes along."""
         if last.stateful and not self._placed:
-            self._waited_before, self._placed = keep_tasks_at_home(self._spark, "0s"), True
+            self._wait_at_home("0s")
             self._tell(plan, "this Spark cannot place bins of state: from now on they go wherever a slot is free")
         return set(whereabouts(last))
 
@@ -388,10 +388,15 @@ class Hands:
         with self._changed:
             longest = max(batch.duration / 1000 for batch in self._recent[id])
         least, most = _AT_HOME
-        before = keep_tasks_at_home(self._spark, f"{min(max(2 * longest, least), most):.0f}s")
-        if not self._placed:
-            self._waited_before, self._placed = before, True
+        self._wait_at_home(f"{min(max(2 * longest, least), most):.0f}s")
         place_bins(self._spark, query, moves, executors)
+
+    def _wait_at_home(self, time: str) -> None:
+        """As long as this from now on; whoever looks for lost executors on another thread may just take that back."""
+        with self._changed:
+            before = keep_tasks_at_home(self._spark, time)
+            if not self._placed:
+                self._waited_before, self._placed = before, True
 
     def _boundary(self, query: str | None = None) -> bool:
         """Until a batch is over, of this query or any; False where nothing runs for as long as patience lasts."""

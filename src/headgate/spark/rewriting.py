@@ -13,14 +13,15 @@ checkpoint with a rewrite that is not finished.
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from headgate.formats.checkpoint.backup import back_up, backup_of
+from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.undoing import bins_of, take_back
+from headgate.formats.checkpoint.undoing import bins_before_rewrite, last_begun, take_back
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now
@@ -39,6 +40,10 @@ _ROOM = 1.5
 """Free space needed, as a multiple of the state."""
 
 Said = Callable[[str], object]
+
+
+class LeftBetweenError(HeadgateError):
+    """A rewrite is known to be wrong, or not known to be right, and could not be taken back: no query may run on it."""
 
 
 class Phase(NamedTuple):
@@ -98,8 +103,7 @@ def rewrite(
     One that was committed and never compared is compared now.
     """
     refuse(path, bins)
-    if not can_repartition(spark):
-        raise InputError(f"Spark {spark.version} cannot rewrite state; it needs 4.2")
+    _refuse_with(spark)
     watch, state = _Stopwatch(), read_state(LocalFolders(path))
     finished = finished_before(state, bins)
     if finished is None:
@@ -111,7 +115,12 @@ def rewrite(
         said(f"{path}: has {bins} bins already; looking whether all is there")
         batch, state = state.committed or 0, finished
         backup = backup_of(path, batch)
-    before = _digested(spark, state)
+    try:
+        before = _digested(spark, state)
+    except BaseException:
+        if finished is None and state.rewriting is None:
+            _remove(backup)  # nothing has changed since it was made
+        raise
     watch.over("read before")
     rows = sum(one.rows for one in before)
     stores = sum(len(operator.stores) for operator in state.operators)
@@ -120,31 +129,18 @@ def rewrite(
     if finished is None:
         said(outlook(state, rows, watch.phases[-1].seconds, expected))
         tasks = stores * (old + bins)
-        try:
+        with _or_taken_back(path, backup, "the rewrite failed"):
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
-        except StillWritingError as problem:
-            raise HeadgateError(
-                f"{path}: the rewrite failed ({problem}), and tasks of it still run; no query can start on it until, "
-                f"when they are over, it is finished (repartition to {bins}) or taken back (headgate state undo)"
-            ) from problem
-        except KeyboardInterrupt as problem:
-            raise _taken_back(path, "the rewrite was interrupted", backup) from problem
-        except Exception as problem:
-            raise _taken_back(path, f"the rewrite failed ({in_brief(problem)})", backup) from problem
-        except BaseException:  # the program ends; what it leaves must be something a query can start on
-            _taken_back(path, "the program ended", backup)
-            raise
         watch.over("rewrite")
-    try:
+    with _or_taken_back(path, backup, "what was rewritten cannot be read"):
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
-    except HeadgateError as problem:
-        raise _taken_back(path, f"what was rewritten cannot be read ({problem})", backup) from problem
     watch.over("read after")
     if wrong:
         raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}", backup)
-    if backup is not None and not keep_backup:
-        shutil.rmtree(backup)
-        backup = None
+    if not keep_backup:
+        backup = _remove(backup)
+        if backup is not None:
+            said(f"{backup}: cannot be removed; it is not needed any more")
     return Rewritten(
         batch, old, bins, rows, state.bytes, expected, tuple(watch.phases), backup,
         done_before=finished is not None,
@@ -166,6 +162,20 @@ def refuse(path: str, bins: int) -> None:
     if finished_before(state, bins) is None:
         refuse_for_now(state, bins)
         _refuse_without_room(state)
+
+
+def refuse_while_running(spark: "SparkSession", state: CheckpointState, bins: int) -> None:
+    """The same for a query that runs, and would be drained in vain: all but what draining itself brings about."""
+    refuse_for_good(state, bins)
+    _refuse_with(spark)
+    _refuse_without_room(state)
+    if state.partitions == 1:  # of more bins the files tell: those without a key have all of it in the first
+        _refuse_without_key(spark, state)
+
+
+def _refuse_with(spark: "SparkSession") -> None:
+    if not can_repartition(spark):
+        raise InputError(f"Spark {spark.version} cannot rewrite state; it needs 4.2")
 
 
 def refuse_if_in_use(path: str, patience: float = _QUIET) -> None:
@@ -199,11 +209,9 @@ def finished_before(state: CheckpointState, bins: int) -> CheckpointState | None
     """The state as it was before a rewrite into so many bins that is committed; None where the last batch is none."""
     if not state.committed or state.begun != state.committed or state.partitions != bins:
         return None
-    folders = LocalFolders(state.path)
-    before = bins_of(folders, state.committed - 1)
-    if before is None or before == bins:
+    if bins_before_rewrite(state.path, state.committed) is None:
         return None
-    return read_state(folders, as_of=state.committed - 1)
+    return read_state(LocalFolders(state.path), as_of=state.committed - 1)
 
 
 def _refuse_without_key(spark: "SparkSession", state: CheckpointState) -> None:
@@ -228,19 +236,45 @@ def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDiges
         raise HeadgateError(f"{state.path}: its state cannot be read ({in_brief(problem)})") from problem
 
 
+@contextmanager
+def _or_taken_back(path: str, backup: Path | None, failed: str) -> Iterator[None]:
+    """Whatever goes wrong, and whoever ends the program: what is left is something that a query can start on."""
+    try:
+        yield
+    except StillWritingError as problem:
+        raise LeftBetweenError(
+            f"{path}: {failed} ({problem}), and tasks of it still run; no query can start on it until, when they are "
+            f"over, it is finished (say it again) or taken back (headgate state undo)"
+        ) from problem
+    except KeyboardInterrupt as problem:
+        raise _taken_back(path, "the rewrite was interrupted", backup) from problem
+    except Exception as problem:
+        raise _taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
+    except BaseException:
+        _taken_back(path, "the program ended", backup)
+        raise
+
+
 def _taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
     """An error to raise, once the checkpoint is as it was; no task may be writing any more."""
-    folders = LocalFolders(path)
-    batch = read_state(folders).begun or 0
-    if bins_of(folders, batch) == bins_of(folders, batch - 1):
-        return HeadgateError(f"{path}: {why}; nothing was changed")
     try:
-        take_back(path)
-    except InputError as problem:
-        return HeadgateError(f"{path}: {why}; and it could not be taken back: {problem}")
+        begun = last_begun(path)
+        if begun is not None and bins_before_rewrite(path, begun) is not None:
+            take_back(path)
+            told = "it was taken back, and nothing is lost"
+        else:
+            told = "nothing was changed"
+    except (InputError, OSError) as problem:
+        return LeftBetweenError(f"{path}: {why}; and it could not be taken back: {in_brief(problem)}")
+    _remove(backup)  # it is what the checkpoint is
+    return HeadgateError(f"{path}: {why}; {told}")
+
+
+def _remove(backup: Path | None) -> Path | None:
+    """None once it is gone; what cannot be removed does no harm."""
     if backup is not None:
-        shutil.rmtree(backup, ignore_errors=True)  # it is what the checkpoint is again
-    return HeadgateError(f"{path}: {why}; it was taken back, and nothing is lost")
+        shutil.rmtree(backup, ignore_errors=True)
+    return backup if backup is not None and backup.exists() else None
 
 
 def _refuse_without_room(state: CheckpointState) -> None:
@@ -257,6 +291,6 @@ def _backed_up(state: CheckpointState, batch: int, said: Said) -> Path | None:
         return backup_of(state.path, batch)  # one made now would have half a rewrite in it
     try:
         return back_up(state.path, batch)
-    except OSError as problem:
-        said(f"{state.path}: no backup, since this file system has no hard links ({in_brief(problem)})")
+    except NoHardLinksError as problem:
+        said(f"{state.path}: no backup, since files cannot have a second name here ({problem})")
         return None

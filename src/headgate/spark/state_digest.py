@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from headgate.model.state_digest import StoreDigest
 from headgate.model.state_files import CheckpointState
-from headgate.spark.internals.state_rows import state_rows
+from headgate.spark.internals.state_rows import has_key, state_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def digests(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDigest, ...]:
@@ -33,10 +33,12 @@ def _digest(rows: "DataFrame", operator: int, store: str, bins: int) -> StoreDig
 
     columns = [name for name in rows.columns if name not in ("partition_key", "partition_id")]
     # Reading has a task for each bin. The sum of hashes is the same in any order, and a decimal does not overflow.
+    lies_in, summed = f.spark_partition_id(), f.xxhash64(*columns).cast("decimal(38,0)")
+    misplaced = _belongs_to(rows, bins) != lies_in
     told = (
-        rows.select(f.spark_partition_id().alias("bin"), f.xxhash64(*columns).cast("decimal(38,0)").alias("hash"))
+        rows.select(lies_in.alias("bin"), summed.alias("hash"), misplaced.alias("misplaced"))
         .groupBy("bin")
-        .agg(f.count("*").alias("rows"), f.sum("hash").alias("sum"))
+        .agg(f.count("*").alias("rows"), f.sum("hash").alias("sum"), f.count_if("misplaced").alias("misplaced"))
         .collect()
     )
     rows_in = {row["bin"]: row["rows"] for row in told}
@@ -46,4 +48,14 @@ def _digest(rows: "DataFrame", operator: int, store: str, bins: int) -> StoreDig
         sum(rows_in.values()),
         str(sum(int(row["sum"]) for row in told)),
         tuple(rows_in.get(number, 0) for number in range(bins)),
+        sum(row["misplaced"] for row in told),
     )
+
+
+def _belongs_to(rows: "DataFrame", bins: int) -> "Column":
+    """The bin where the query looks for a row, by Spark's partitioning of its key; unknown where none is told."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - Spark is optional
+
+    if "partition_key" not in rows.columns or not has_key(rows):
+        return f.lit(None).cast("int")
+    return f.pmod(f.hash(f.col("partition_key.*")), f.lit(bins))

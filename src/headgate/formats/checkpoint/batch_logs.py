@@ -12,6 +12,8 @@ from headgate.formats.checkpoint.folders import Folders
 from headgate.model.errors import InputError
 
 KNOWN = ("v1", "v2")
+_MOST_BINS = 1_000_000
+"""More than that nobody has; a number that was damaged may be any."""
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -39,6 +41,16 @@ def settings_of(folders: Folders, batch: int) -> Mapping[str, str]:
         return msgspec.json.decode(lines[1], type=_RanWith).conf if len(lines) > 1 else {}
     except msgspec.MsgspecError:
         return {}  # a Spark that noted nothing: the line is an offset already
+
+
+def bins_of(folders: Folders, batch: int) -> int | None:
+    """The bins that a batch was to run with; None where it does not say."""
+    told = settings_of(folders, batch).get(SHUFFLE_PARTITIONS)
+    if told is None:
+        return None
+    if not (told.isascii() and told.isdigit() and 1 <= int(told) <= _MOST_BINS):
+        raise InputError(f"{folders.root}/offsets/{batch}: {SHUFFLE_PARTITIONS} is {told}; the checkpoint is damaged")
+    return int(told)
 
 
 def has_unique_ids(folders: Folders, batch: int) -> bool:

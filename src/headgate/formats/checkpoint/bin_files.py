@@ -8,6 +8,7 @@ RocksDB: `12.zip` is version 12 as a whole, with a list of the `.sst` files it n
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 
 import msgspec
@@ -17,6 +18,18 @@ from headgate.model.state_files import BinFiles
 
 _NAME = re.compile(r"(\d+)(?:_[0-9a-fA-F-]+)?\.(zip|snapshot|changelog|delta)", re.ASCII)
 _WHOLE = ("zip", "snapshot")
+_DAMAGED = (
+    KeyError,
+    ValueError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    zlib.error,
+    zipfile.BadZipFile,
+    msgspec.MsgspecError,
+)
+"""All that Python's reader of archives says of bytes that are none, or no longer."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -70,5 +83,5 @@ def tables(snapshot: bytes) -> tuple[Table, ...]:
         with zipfile.ZipFile(io.BytesIO(snapshot)) as archive:
             listed = archive.read("metadata").partition(b"\n")[2]
         return msgspec.json.decode(listed, type=_Snapshot).tables
-    except (KeyError, zipfile.BadZipFile, msgspec.MsgspecError):
+    except _DAMAGED:
         return ()

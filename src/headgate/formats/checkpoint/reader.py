@@ -5,8 +5,8 @@ import msgspec
 from headgate.formats.checkpoint.batch_logs import (
     KNOWN,
     PROVIDER,
-    SHUFFLE_PARTITIONS,
     batches,
+    bins_of,
     has_unique_ids,
     settings_of,
     text,
@@ -58,14 +58,14 @@ def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
         committed, begun = ([one for one in log if one <= as_of] for log in (committed, begun))
     last, next_one = committed[-1] if committed else None, begun[-1] if begun else None
     conf = settings_of(folders, last) if last is not None and last in begun else {}
-    partitions = conf.get(SHUFFLE_PARTITIONS)
+    partitions = bins_of(folders, last) if last is not None and last in begun else None
     provider = conf.get(PROVIDER, _SPARKS_DEFAULT)
     return CheckpointState(
         folders.root,
         query,
         provider_of(provider),
         provider,
-        int(partitions) if partitions and partitions.isdigit() else None,
+        partitions,
         last,
         next_one,
         _rewriting(folders, last, next_one, partitions),
@@ -88,15 +88,15 @@ def _query(folders: Folders) -> str:
         raise InputError(f"{folders.root}/metadata: {error}; the checkpoint is damaged") from None
 
 
-def _rewriting(folders: Folders, last: int | None, begun: int | None, partitions: str | None) -> int | None:
+def _rewriting(folders: Folders, last: int | None, begun: int | None, partitions: int | None) -> int | None:
     """A batch that was begun with another number of bins is a rewrite that did not come to its end."""
     if last is None or begun is None or begun <= last or partitions is None:
         return None
-    asked = settings_of(folders, begun).get(SHUFFLE_PARTITIONS, partitions)
-    return int(asked) if asked != partitions else None
+    asked = bins_of(folders, begun)
+    return asked if asked != partitions else None
 
 
-def _operators(folders: Folders, batch: int, partitions: str | None) -> list[StateOperator]:
+def _operators(folders: Folders, batch: int, partitions: int | None) -> list[StateOperator]:
     found = []
     for folder in folders.inside("state"):
         if not (folder.folder and folder.name.isdigit()):
@@ -104,7 +104,7 @@ def _operators(folders: Folders, batch: int, partitions: str | None) -> list[Sta
         told = _operator_file(folders, f"state/{folder.name}/_metadata", batch)
         names = tuple(store.name for store in told.stores)
         # The first version of this file is written once; a rewrite of state leaves it as it was.
-        count = int(partitions) if partitions else max(store.partitions for store in told.stores)
+        count = partitions or max(store.partitions for store in told.stores)
         bins = tuple(
             bin_files(folders, f"state/{folder.name}/{number}", names, number, batch + 1) for number in range(count)
         )
@@ -120,6 +120,9 @@ def _operator_file(folders: Folders, path: str, batch: int) -> _OperatorFile:
     if version.strip() not in KNOWN:
         raise InputError(f"{folders.root}/{file}: version {version.strip()}; Headgate reads {' and '.join(KNOWN)}")
     try:
-        return msgspec.json.decode(body, type=_OperatorFile)
+        told = msgspec.json.decode(body, type=_OperatorFile)
+        if not told.stores or min(store.partitions for store in told.stores) < 1:
+            raise msgspec.ValidationError("names no state store with bins")
+        return told
     except msgspec.MsgspecError as error:
         raise InputError(f"{folders.root}/{file}: {error}; the checkpoint is damaged") from None

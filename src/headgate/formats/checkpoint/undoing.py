@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from headgate.formats.checkpoint.batch_logs import SHUFFLE_PARTITIONS, settings_of
+from headgate.formats.checkpoint.batch_logs import batches, bins_of
 from headgate.formats.checkpoint.bin_files import tables
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import beside
-from headgate.formats.checkpoint.reader import read_state
 from headgate.model.errors import InputError
 
 
 def take_back(path: str) -> int:
     """Undo it; how many bins there are now. Nobody may be writing to the checkpoint."""
-    folders = LocalFolders(path)
-    batch = read_state(folders).begun
-    before = bins_of(folders, batch - 1) if batch else None
-    if batch is None or before is None or before == bins_of(folders, batch):
+    batch = last_begun(path)
+    before = bins_before_rewrite(path, batch) if batch is not None else None
+    if batch is None or before is None:
         raise InputError(f"{path}: the last batch is no rewrite of state, so there is none to take back")
     try:
         _remove(Path(path, "commits"), str(batch))
@@ -38,7 +36,7 @@ def take_back(path: str) -> int:
 
 def take_back_by_hand(path: str) -> int:
     """The same for a person, who does not want it done again: a word is left beside the checkpoint for the job."""
-    batch = read_state(LocalFolders(path)).begun
+    batch = last_begun(path)
     bins = take_back(path)
     _word(path).write_text(str(batch), encoding="utf-8")
     return bins
@@ -46,7 +44,7 @@ def take_back_by_hand(path: str) -> int:
 
 def taken_back_by_hand(path: str) -> bool:
     """Whether the last thing that happened is that a person took a rewrite back."""
-    committed = read_state(LocalFolders(path)).committed
+    committed = _last(path, "commits")
     try:
         batch = _word(path).read_text(encoding="utf-8")
     except OSError:
@@ -64,13 +62,24 @@ def _word(path: str) -> Path:
     return beside(path, ".taken-back")
 
 
-def bins_of(folders: LocalFolders, batch: int) -> int | None:
-    """The bins that a batch was to run with; None where nothing says."""
+def bins_before_rewrite(path: str, batch: int) -> int | None:
+    """The bins there were before a batch that changed their number, which is a rewrite; None where it is none."""
+    folders = LocalFolders(path)
     try:
-        told = settings_of(folders, batch).get(SHUFFLE_PARTITIONS)
-    except InputError:
+        before, after = bins_of(folders, batch - 1), bins_of(folders, batch)
+    except InputError:  # one of them is not there, or says nothing that can be understood
         return None
-    return int(told) if told is not None else None
+    return before if after is not None and before != after else None
+
+
+def last_begun(path: str) -> int | None:
+    """The batch that was begun last, from its log alone: whatever else is damaged, that can be taken back."""
+    return _last(path, "offsets")
+
+
+def _last(path: str, log: str) -> int | None:
+    known = batches(LocalFolders(path), log)
+    return known[-1] if known else None
 
 
 def _remove(log: Path, name: str) -> None:
