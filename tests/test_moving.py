@@ -37,7 +37,7 @@ class Scripted:
             self.batches.append(self.spark.run_batch())
         return not self.silent
 
-    def settle(self, strategy="fluid", to=None, way=Way(), trigger=10.0):  # noqa: B008
+    def settle(self, strategy="fluid", to=None, way=Way(), trigger=10.0, sizes=dict, executors=None):  # noqa: B008
         query = Query(
             "counting",
             trigger,
@@ -45,8 +45,9 @@ class Scripted:
             self.place,
             self.next_batch,
             lambda: frozenset(self.there),
+            sizes,
         )
-        return list(Moving(way).settle(query, self.spark.executors(), strategy, to))
+        return list(Moving(way).settle(query, executors or self.spark.executors(), strategy, to))
 
 
 def test_fluid_moves_one_bin_after_the_other_until_both_executors_have_four():
@@ -62,6 +63,24 @@ def test_sudden_moves_all_of_them_in_one_step():
     script = Scripted()
     assert script.settle("sudden")[-1] == "4 bins of counting have moved: all are where they should be"
     assert [len(step) for step in script.placed] == [4]
+
+
+def test_what_a_step_is_expected_to_take_goes_by_the_size_of_its_own_bin():
+    # 0.3 s and 10 ns a byte: 200 MB take 2.3 s, and a bin of which nobody knows anything its fixed time alone.
+    script = Scripted()
+    said = script.settle("fluid", sizes=lambda: {4: 200_000_000})
+    assert said[0].startswith("bin 4 to executor 1")
+    assert said[0].endswith("2.3 s of it were expected for that")
+    assert said[1].endswith("0.3 s of it were expected for that")
+
+
+@pytest.mark.parametrize(("hosts", "expected"), [("hhhhh", "0.9 s"), ("abcde", "0.6 s")])
+def test_machines_load_side_by_side_and_executors_of_one_in_turns(hosts, expected):
+    # Six bins go to four executors, two at the most to each: 0.6 s. On one machine, which loads two at once, 1.8 / 2 s.
+    script = Scripted(executors=5)
+    there = [Executor(str(number), host, 1) for number, host in enumerate(hosts)]
+    assert script.settle("sudden", executors=there)[0].endswith(f"{expected} of it were expected for that")
+    assert len(script.placed[0]) == 6
 
 
 def test_a_query_that_is_late_already_gets_all_of_them_at_once_unless_somebody_says_otherwise():

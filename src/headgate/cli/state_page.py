@@ -83,8 +83,8 @@ def _costs(state: CheckpointState) -> list[str]:
         rows = state.bytes // 200 if state.rows is None else state.rows
         seconds = RewriteRate().pause(stores, rows, state.bytes, state.partitions or 1)
         lines.append(
-            f"to cut it into another number of bins takes about {seconds:.0f} s beside what Spark needs to start, "
-            "with the query stopped"
+            f"to cut it into about as many bins takes about {seconds:.0f} s beside what Spark needs to start, with the "
+            "query stopped; far more bins take longer"
         )
     else:
         lines.append("its number of bins is fixed: only RocksDB's state can be rewritten")

@@ -40,10 +40,11 @@ def homes(batch: MicroBatch) -> Mapping[int, str]:
     return {number: next(iter(there)) for number, there in whereabouts(batch).items() if len(there) == 1}
 
 
-def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
-    """The bins of a query, each with the time it takes in a batch and its part of the state, from its last batches.
+def weighed(batches: Sequence[MicroBatch], sizes: Mapping[int, int] | None = None) -> list[Bin]:
+    """The bins of a query, each with the time it takes in a batch, from its last batches, and with its bytes.
 
-    Times that differ by no more than chance makes them differ count as one.
+    Times that differ by no more than chance makes them differ count as one. Bytes are those of `sizes`, or an even part
+    of what the batch says of all: no batch tells them apart.
     """
     last = batches[-1]
     seconds: dict[int, list[float]] = {}
@@ -54,8 +55,8 @@ def weighed(batches: Sequence[MicroBatch]) -> list[Bin]:
     usual = median(middle.values()) if middle else 0.0
     if not usual or max(middle.values()) <= _ALIKE * usual:
         middle = dict.fromkeys(middle, usual or 1.0)
-    size = sum(kept.stored_bytes for kept in last.state)
-    return [Bin(number, load, size // len(middle)) for number, load in middle.items()]
+    size, known = sum(kept.stored_bytes for kept in last.state), sizes or {}
+    return [Bin(number, load, known.get(number, size // len(middle))) for number, load in middle.items()]
 
 
 def task_seconds(batch: MicroBatch) -> dict[int, float]:

@@ -40,11 +40,19 @@ class LoadTime(msgspec.Struct, frozen=True):
     per_byte: float = 1e-8
     """A hundred megabytes a second."""
     at_once: int = 2
-    """Loads that can go on side by side on the whole machine or its storage without slowing each other down."""
+    """Loads that can go on side by side, on one machine or its storage, without slowing each other down."""
 
     def of(self, sizes: Sequence[int]) -> float:
         """Of bins that one slot loads, one after the other."""
         return sum(self.fixed + self.per_byte * size for size in sizes)
+
+    def on(self, hosts: int) -> "LoadTime":
+        """The same where so many machines load at once, each for itself.
+
+        >>> LoadTime(at_once=2).on(50).at_once
+        100
+        """
+        return msgspec.structs.replace(self, at_once=self.at_once * max(1, hosts))
 
     def learned(self, seen: Sequence[tuple[int, float]]) -> "LoadTime":
         """The same in the proportion that loads (bytes, seconds) really took, by the middle one of them.

@@ -25,6 +25,7 @@ from headgate.model.bins import whereabouts
 from headgate.model.errors import HeadgateError, in_brief
 from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
+from headgate.spark.bins import bin_bytes
 from headgate.spark.bins import place as place_bins
 from headgate.spark.internals.capabilities import can_decommission, can_place_bins
 from headgate.spark.internals.executors import (
@@ -358,6 +359,7 @@ class Hands:
             place,
             lambda: self._boundary(id),
             lambda: frozenset(one.id for one in self._there.active()),
+            lambda: bin_bytes(query),
         )
         by_hand = action if isinstance(action, SpreadBins) else SpreadBins(action.plan, id)
         unknown = set(by_hand.to.values()) - {one.id for one in executors}

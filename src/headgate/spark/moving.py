@@ -51,6 +51,8 @@ class Query(NamedTuple):
     """Wait for its end; False where none comes."""
     executors: Callable[[], frozenset[str]]
     """Those that are there, by id."""
+    sizes: Callable[[], Mapping[int, int]] = dict
+    """Bin -> its bytes, where somebody knows."""
 
 
 class Moving:
@@ -93,7 +95,7 @@ class Moving:
             last = query.batches()[-1]
             known = whereabouts(last)
             now = {number: home for number, home in now.items() if number not in known} | dict(homes(last))
-            route = plan.route._replace(loading=self.loading)
+            route = plan.route._replace(loading=self.loading.on(plan.hosts))
             left = moves(route.bins, now, plan.target, route.slots, known)
             todo = [one for one in left if tried[one.bin.number] < _TRIES]
             step = next(steps(todo, now, route), None)
@@ -124,7 +126,8 @@ class Moving:
         strategy: Strategy | None,
         to: Mapping[int, str] | None,
     ) -> "_Plan":
-        bins, now = weighed(batches), homes(batches[-1])
+        bins, now = weighed(batches, query.sizes()), homes(batches[-1])
+        hosts = len({one.host for one in executors})
         took = median(batch.duration / 1000 for batch in batches)
         how = strategy or self._way.strategy
         if strategy is None and query.trigger is not None and took > query.trigger:
@@ -137,9 +140,10 @@ class Moving:
                 {one.id: one.slots for one in (*batches[-1].executors, *executors)},
                 frozenset(one.id for one in executors),
                 how,
-                self.loading,
+                self.loading.on(hosts),
                 self.allowed(took, query.trigger),
             ),
+            hosts,
         )
 
     def _shown(self, query: Query, step: Step, bins: Sequence[Bin]) -> tuple[int, MicroBatch] | None:
@@ -168,6 +172,8 @@ class _Plan(NamedTuple):
 
     target: Mapping[int, str]
     route: Route
+    hosts: int
+    """Machines that will hold it."""
 
 
 def _ended(

@@ -43,8 +43,16 @@ def _folders(files: Any, path: Any) -> list[str]:
     return [str(one.getPath().getName()) for one in files.listStatus(path) if one.isDirectory()]
 
 
+def checkpoint_of(query: StreamingQuery) -> str:
+    """Where it is.
+
+    Needs: `StreamExecution.resolvedCheckpointRoot`.
+    """
+    return str(query._jsq.streamingQuery().resolvedCheckpointRoot())
+
+
 def _root(query: StreamingQuery) -> str:
-    return str(query._jsq.streamingQuery().resolvedCheckpointRoot()) + "/state"
+    return f"{checkpoint_of(query)}/state"
 
 
 def place_bin(
