@@ -90,6 +90,12 @@ def test_a_comparison_that_is_interrupted_takes_the_rewrite_back(rocksdb, counte
     assert asked == [4, 9]
     assert contents(counted) == before
     assert not list(counted.parent.glob("*.before-batch-*"))  # its backup is what the checkpoint is again
+    asked[:] = [0, 0]
+    rewrite(rocksdb, str(counted), 9)
+    asked.clear()
+    with pytest.raises(KeyboardInterrupt):  # who looks once more, and has enough of it, changes nothing
+        rewrite(rocksdb, str(counted), 9)
+    assert read_state(LocalFolders(str(counted))).partitions == 9
 
 
 def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):

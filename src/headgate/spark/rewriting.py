@@ -132,7 +132,7 @@ def rewrite(
         with _or_taken_back(path, backup, "the rewrite failed"):
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         watch.over("rewrite")
-    with _or_taken_back(path, backup, "what was rewritten cannot be read"):
+    with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     watch.over("read after")
     if wrong:
@@ -237,8 +237,11 @@ def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDiges
 
 
 @contextmanager
-def _or_taken_back(path: str, backup: Path | None, failed: str) -> Iterator[None]:
-    """Whatever goes wrong, and whoever ends the program: what is left is something that a query can start on."""
+def _or_taken_back(path: str, backup: Path | None, failed: str, *, done_before: bool = False) -> Iterator[None]:
+    """Whatever goes wrong, and whoever ends the program: what is left is something that a query can start on.
+
+    Who only has a rewrite of before compared once more, and ends that, does not want it taken back.
+    """
     try:
         yield
     except StillWritingError as problem:
@@ -246,12 +249,14 @@ def _or_taken_back(path: str, backup: Path | None, failed: str) -> Iterator[None
             f"{path}: {failed} ({problem}), and tasks of it still run; no query can start on it until, when they are "
             f"over, it is finished (say it again) or taken back (headgate state undo)"
         ) from problem
-    except KeyboardInterrupt as problem:
-        raise _taken_back(path, "the rewrite was interrupted", backup) from problem
     except Exception as problem:
         raise _taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
-    except BaseException:
-        _taken_back(path, "the program ended", backup)
+    except BaseException as problem:
+        if done_before:
+            raise
+        told = _taken_back(path, "the rewrite was interrupted", backup)
+        if isinstance(problem, KeyboardInterrupt):
+            raise told from problem
         raise
 
 
