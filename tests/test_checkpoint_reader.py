@@ -18,7 +18,8 @@ from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import locked
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.undoing import take_back
+from headgate.formats.checkpoint.undoing import never_compared, take_back, to_be_compared
+from headgate.jobs import state_rewrites
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import InputError
 from headgate.model.rewrite_refusals import refuse_for_good
@@ -26,6 +27,8 @@ from headgate.model.state_digest import StoreDigest, differences
 from headgate.runtime.entries import Intent, Seen
 from headgate.runtime.journal import Journal
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+from headgate.spark import rewriting
+from headgate.spark.rewriting import LeftBetweenError
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 IN_MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -178,12 +181,13 @@ def test_damaged_files_are_named(checkpoint):
 
 @pytest.mark.parametrize("bins", ["abc", "0", "-3", "1_0", "99999999999999999999"])
 def test_a_number_of_bins_that_nobody_can_have_written_is_damage_and_said_in_one_line(checkpoint, capsys, bins):
-    checkpoint.commit(0, bins=bins)
-    for words in (["show", "--quick"], ["undo"], ["repartition", "8"]):
+    checkpoint.commit(0, bins=2)
+    checkpoint.commit(1, bins=bins)
+    for words in (["show", "--quick"], ["undo", "--not-running"], ["repartition", "8"]):
         word, *options = words
         assert main(["state", word, str(checkpoint.folder), *options]) == 2
         said = capsys.readouterr().err
-        assert f"offsets/0: spark.sql.shuffle.partitions is {bins}; the checkpoint is damaged" in said
+        assert f"offsets/1: spark.sql.shuffle.partitions is {bins}; the checkpoint is damaged" in said
 
 
 def test_an_operator_that_names_no_state_store_is_damage(checkpoint):
@@ -327,6 +331,98 @@ def test_a_rewrite_with_a_damaged_snapshot_is_taken_back_and_only_tables_that_no
     assert files(checkpoint) == before | {Path("state/0/1/SSTs/b"): b"x" * 100}
 
 
+def test_a_rewrite_that_has_damaged_its_own_description_is_taken_back_by_hand(checkpoint, capsys):
+    before = rewritten(checkpoint)
+    checkpoint.write("state/0/_metadata/v2/7", "v1\n{")
+    assert main(["state", "show", str(checkpoint.folder), "--quick"]) == 2
+    assert main(["state", "undo", str(checkpoint.folder), "--not-running"]) == 0
+    assert capsys.readouterr().out.endswith("has 2 bins again\n")
+    assert files(checkpoint) == before
+
+
+def unreadable(monkeypatch, checkpoint, name):
+    """A disk that gives back everything but this file."""
+    real = Path.read_bytes
+
+    def read(path):
+        if path == checkpoint.folder / name:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+
+
+def write_protected(monkeypatch, checkpoint, name):
+    """A disk that has become read-only."""
+
+    def unlink(path, missing_ok=False):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+
+
+@pytest.mark.parametrize("spoil", [unreadable, write_protected])
+def test_what_cannot_be_taken_back_is_known_for_that_keeps_its_backup_and_is_looked_at_again(
+    checkpoint, restarting, monkeypatch, spoil
+):
+    rewritten(checkpoint)
+    backup = back_up(str(checkpoint.folder), 7)
+    to_be_compared(str(checkpoint.folder), 7)
+    with monkeypatch.context() as patched:
+        spoil(patched, checkpoint, "offsets/7")
+        told = rewriting._taken_back(str(checkpoint.folder), "rows are gone", backup)
+    assert isinstance(told, LeftBetweenError)
+    assert "rows are gone; and it could not be taken back" in str(told)
+    assert backup.is_dir()
+    # Whoever starts a job on it next compares it first, with a backup or without one, whoever made the rewrite.
+    shutil.rmtree(backup)
+    compared = []
+
+    def stopped(spark, path, bins, **options):
+        compared.append(bins)
+        raise Stopped
+
+    monkeypatch.setattr(state_rewrites, "rewrite", stopped)
+    with pytest.raises(Stopped):
+        StateRewrites(str(checkpoint.folder), restarting).cut(
+            None, None, note=print, say=print, finish_last_batch=print
+        )
+    assert compared == [3]
+
+
+class Stopped(Exception):  # noqa: N818 - it is none
+    """That is all this test wants to see."""
+
+
+def test_a_rewrite_that_is_taken_back_or_was_none_is_not_looked_at_again(checkpoint):
+    before = rewritten(checkpoint)
+    path = str(checkpoint.folder)
+    to_be_compared(path, 7)
+    assert never_compared(path, 7)
+    assert str(rewriting._taken_back(path, "so", None)) == f"{path}: so; it was taken back, and nothing is lost"
+    assert not never_compared(path, 7)
+    assert files(checkpoint) == before
+    to_be_compared(path, 7)
+    assert str(rewriting._taken_back(path, "so", None)) == f"{path}: so; nothing was changed"
+    assert not never_compared(path, 7)
+
+
+class OldSpark:
+    """A Spark that cannot rewrite state."""
+
+    version = "4.1.0"
+
+
+def test_what_is_in_the_way_of_a_rewrite_is_said_before_the_query_is_drained_and_only_where_there_is_one(
+    checkpoint, restarting
+):
+    rewritable(checkpoint)
+    job = StateRewrites(str(checkpoint.folder), restarting)
+    assert job.refusal(OldSpark(), 8) == "Spark 4.1.0 cannot rewrite state; it needs 4.2"
+    assert job.refusal(OldSpark(), 4) is None  # it has 4
+    assert job.refusal(OldSpark(), 0) == "0 bins: give a number from 1 to 100,000"
+
+
 class Killed(BaseException):
     """What nothing catches."""
 
@@ -362,7 +458,7 @@ def test_taking_back_can_be_cut_off_at_every_file_and_said_again(tmp_path, monke
         assert take_back(str(checkpoint.folder)) == 2
         assert files(checkpoint) == before
         cut += 1
-    assert cut == 14  # two of each log, three of each bin, the operator's own
+    assert cut == 15  # two of each log, three of each bin, the operator's own, and the word beside them
 
 
 def test_a_backup_can_be_cut_off_at_every_file_and_made_again(checkpoint, monkeypatch):

@@ -1,5 +1,7 @@
 """Bins that move step by step: what is told, tried again and given up. The query behind the port is a script."""
 
+from types import MappingProxyType
+
 import pytest
 
 from batches import Op, batch
@@ -37,7 +39,7 @@ class Scripted:
             self.batches.append(self.spark.run_batch())
         return not self.silent
 
-    def settle(self, strategy="fluid", to=None, way=Way(), trigger=10.0, sizes=dict, executors=None):  # noqa: B008
+    def settle(self, strategy="fluid", to=None, way=Way(), trigger=10.0, sizes=MappingProxyType({}), executors=None):  # noqa: B008
         query = Query(
             "counting",
             trigger,
@@ -68,15 +70,16 @@ def test_sudden_moves_all_of_them_in_one_step():
 def test_what_a_step_is_expected_to_take_goes_by_the_size_of_its_own_bin():
     # 0.3 s and 10 ns a byte: 200 MB take 2.3 s, and a bin of which nobody knows anything its fixed time alone.
     script = Scripted()
-    said = script.settle("fluid", sizes=lambda: {4: 200_000_000})
+    said = script.settle("fluid", sizes={4: 200_000_000})
     assert said[0].startswith("bin 4 to executor 1")
     assert said[0].endswith("2.3 s of it were expected for that")
     assert said[1].endswith("0.3 s of it were expected for that")
 
 
-@pytest.mark.parametrize(("hosts", "expected"), [("hhhhh", "0.9 s"), ("abcde", "0.6 s")])
+@pytest.mark.parametrize(("hosts", "expected"), [("hhhhh", "0.9 s"), ("abcde", "0.6 s"), ("onnnn", "0.9 s")])
 def test_machines_load_side_by_side_and_executors_of_one_in_turns(hosts, expected):
-    # Six bins go to four executors, two at the most to each: 0.6 s. On one machine, which loads two at once, 1.8 / 2 s.
+    # Six bins go to four executors, two at the most to each: 0.6 s. On one machine, which loads two at once, 1.8 / 2 s,
+    # and no less where the machine that gives them away is another one.
     script = Scripted(executors=5)
     there = [Executor(str(number), host, 1) for number, host in enumerate(hosts)]
     assert script.settle("sudden", executors=there)[0].endswith(f"{expected} of it were expected for that")

@@ -151,7 +151,12 @@ CASES = {
     "executor-leaving": shrink(intent(SetExecutors), executor=True),
     "executor-rewriting": rewrite(carried("s to rewrite$"), executor=True),
 }
-BECAUSE_OF_A_KILL = ("is gone; bins of", "could not warm executor", "told to move; no batch has shown it")
+BECAUSE_OF_A_KILL = (
+    "is gone; bins of",
+    "could not warm executor",
+    "told to move; no batch has shown it",
+    "bins already; looking whether all is there",
+)
 """What the journal tells of a change only because somebody was killed in the middle of it."""
 
 

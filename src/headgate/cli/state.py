@@ -187,11 +187,13 @@ def _undo(given: argparse.Namespace) -> int:
     from headgate.formats.checkpoint.folders import LocalFolders
     from headgate.formats.checkpoint.lock import locked
     from headgate.formats.checkpoint.reader import read_state
-    from headgate.formats.checkpoint.undoing import take_back_by_hand
+    from headgate.formats.checkpoint.undoing import last_begun, take_back_by_hand
     from headgate.spark.rewriting import refuse_if_in_use
 
     checkpoint = _here(given.checkpoint)
-    begun = read_state(LocalFolders(checkpoint)).begun  # before a lock is put beside what is no checkpoint
+    begun = last_begun(checkpoint)  # not from all that is there: some of it may be what has to be taken back
+    if begun is None:
+        read_state(LocalFolders(checkpoint))  # before a lock is put beside what is no checkpoint
     with locked(checkpoint):
         if not given.not_running:
             refuse_if_in_use(checkpoint)

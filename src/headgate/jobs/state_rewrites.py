@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from headgate.control.actions import Restart
 from headgate.control.said import Failed
-from headgate.formats.checkpoint.backup import backup_of
 from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import provider_of, read_state
-from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, taken_back_by_hand
+from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, never_compared, taken_back_by_hand
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import HeadgateError, InputError
@@ -103,7 +102,7 @@ class StateRewrites:
     def give_up_what_was_taken_back(self) -> None:
         """A rewrite that a person took back has failed: who did so does not want it again."""
         path = on_this_machine(self._checkpoint)
-        if path is None or self._state() is None:
+        if path is None or not Path(path, "offsets").is_dir():
             return
         plan, _ = self.left_undone()
         if plan and taken_back_by_hand(path):
@@ -121,14 +120,9 @@ class StateRewrites:
         )
 
     def _never_compared(self, state: CheckpointState) -> bool:
-        """The last thing that happened is a rewrite of this job's that is over, and its backup is still there."""
-        plan, bins = self.left_undone()
-        return (
-            bool(plan)
-            and bins == state.partitions
-            and finished_before(state, state.partitions or 0) is not None
-            and backup_of(state.path, state.committed or 0) is not None
-        )
+        """The last thing that happened is a rewrite that is over, whoever made it, and nobody has looked at it."""
+        batch = state.committed or 0
+        return never_compared(state.path, batch) and finished_before(state, state.partitions or 0) is not None
 
     def _state(self) -> CheckpointState | None:
         path = on_this_machine(self._checkpoint)

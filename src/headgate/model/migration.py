@@ -16,6 +16,7 @@ longer. The strategies differ in how much of that they put into one batch:
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -40,19 +41,11 @@ class LoadTime(msgspec.Struct, frozen=True):
     per_byte: float = 1e-8
     """A hundred megabytes a second."""
     at_once: int = 2
-    """Loads that can go on side by side, on one machine or its storage, without slowing each other down."""
+    """Loads that can go on side by side on one machine without slowing each other down."""
 
     def of(self, sizes: Sequence[int]) -> float:
         """Of bins that one slot loads, one after the other."""
         return sum(self.fixed + self.per_byte * size for size in sizes)
-
-    def on(self, hosts: int) -> "LoadTime":
-        """The same where so many machines load at once, each for itself.
-
-        >>> LoadTime(at_once=2).on(50).at_once
-        100
-        """
-        return msgspec.structs.replace(self, at_once=self.at_once * max(1, hosts))
 
     def learned(self, seen: Sequence[tuple[int, float]]) -> "LoadTime":
         """The same in the proportion that loads (bytes, seconds) really took, by the middle one of them.
@@ -134,12 +127,14 @@ class Route(NamedTuple):
     loading: LoadTime
     allowed: float
     """Seconds that a batch may be longer."""
+    hosts: Mapping[str, str] = MappingProxyType({})
+    """Executor -> its machine; those of which nobody knows share one."""
 
 
 def steps(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Step]:
     """What is left to do, step by step; none where nothing is, or nothing that would help."""
     for group in _groups(todo, now, route):
-        yield Step(tuple(group), delay(group, route.slots, route.loading))
+        yield Step(tuple(group), delay(group, route.slots, route.loading, route.hosts))
 
 
 def _groups(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Sequence[Move]]:
@@ -154,7 +149,7 @@ def _groups(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Itera
     if homeless:
         yield homeless
     if strategy == "batched":
-        yield from _matchings(rest, route.loading, route.allowed)
+        yield from _matchings(rest, route)
     elif strategy == "fluid":
         yield from ([one] for one in rest)
     else:
@@ -162,33 +157,45 @@ def _groups(todo: Sequence[Move], now: Mapping[int, str], route: Route) -> Itera
         yield from ([one] for one in _hottest_first(rest, home, route))
 
 
-def _matchings(rest: list[Move], loading: LoadTime, allowed: float) -> Iterator[list[Move]]:
-    """No executor takes part twice, so a step delays by its longest load, or by all of them as the machine allows."""
+def _matchings(rest: list[Move], route: Route) -> Iterator[list[Move]]:
+    """No executor takes part twice, so a step delays by its longest load, or by all of a machine as that allows."""
+    loading, allowed, hosts = route.loading, route.allowed, route.hosts
     seconds = {one.bin.number: loading.of([one.bin.bytes]) for one in rest}
     quickest = min(seconds.values(), default=0.0)
+    machines = {hosts.get(one.target) for one in rest}
     while rest:
         step, busy, left = [rest[0]], {rest[0].source, rest[0].target}, list[Move]()
-        longest = total = seconds[rest[0].bin.number]
+        longest = seconds[rest[0].bin.number]
+        total = dict.fromkeys(machines, 0.0)
+        total[hosts.get(rest[0].target)] = longest
+        full = {host for host, load in total.items() if (load + quickest) / loading.at_once > allowed}
         for place, one in enumerate(rest[1:], 1):
-            if (total + quickest) / loading.at_once > allowed or longest > allowed:
+            if len(full) == len(machines) or longest > allowed:
                 left += rest[place:]  # nothing more fits
                 break
-            load = seconds[one.bin.number]
-            fits = load <= allowed and (total + load) / loading.at_once <= allowed
+            load, host = seconds[one.bin.number], hosts.get(one.target)
+            fits = load <= allowed and (total[host] + load) / loading.at_once <= allowed
             if fits and not busy & {one.source, one.target}:
                 step.append(one)
                 busy |= {one.source, one.target}
-                longest, total = max(longest, load), total + load
+                longest, total[host] = max(longest, load), total[host] + load
+                if (total[host] + quickest) / loading.at_once > allowed:
+                    full.add(host)
             else:
                 left.append(one)
         yield step
         rest = left
 
 
-def delay(moved: Sequence[Move], slots: Mapping[str, int], loading: LoadTime) -> float:
+def delay(
+    moved: Sequence[Move],
+    slots: Mapping[str, int],
+    loading: LoadTime,
+    hosts: Mapping[str, str] = MappingProxyType({}),
+) -> float:
     """What moving these in one step adds to the batch after it.
 
-    An executor loads as many bins side by side as it has slots; all of them together no faster than the machine allows.
+    An executor loads as many bins side by side as it has slots; all on one machine no faster than that allows.
 
     >>> move = Move(Bin(0, bytes=10_000_000), "a", "b")
     >>> round(delay([move, move], {"b": 1}, LoadTime(0.3, 1e-8, at_once=4)), 3)
@@ -197,12 +204,14 @@ def delay(moved: Sequence[Move], slots: Mapping[str, int], loading: LoadTime) ->
     0.8
     """
     at: dict[str, list[int]] = {}
+    together: dict[str | None, list[int]] = {}
     for one in moved:
         at.setdefault(one.target, []).append(one.bin.bytes)
+        together.setdefault(hosts.get(one.target), []).append(one.bin.bytes)
     if not at:
         return 0.0
     slowest = max(max(loading.of(sizes) / slots.get(id, 1), loading.of([max(sizes)])) for id, sizes in at.items())
-    return max(slowest, loading.of([one.bin.bytes for one in moved]) / loading.at_once)
+    return max(slowest, max(map(loading.of, together.values())) / loading.at_once)
 
 
 def _hottest_first(rest: Sequence[Move], now: Mapping[int, str], route: Route) -> Iterator[Move]:

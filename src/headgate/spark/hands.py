@@ -359,7 +359,7 @@ class Hands:
             place,
             lambda: self._boundary(id),
             lambda: frozenset(one.id for one in self._there.active()),
-            lambda: bin_bytes(query),
+            bin_bytes(query),  # before the wait for a boundary: reading it may take as long as a batch
         )
         by_hand = action if isinstance(action, SpreadBins) else SpreadBins(action.plan, id)
         unknown = set(by_hand.to.values()) - {one.id for one in executors}

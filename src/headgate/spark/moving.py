@@ -8,6 +8,7 @@ end given up.
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 from typing import NamedTuple
 
 from headgate.control.settings import Settings
@@ -51,7 +52,7 @@ class Query(NamedTuple):
     """Wait for its end; False where none comes."""
     executors: Callable[[], frozenset[str]]
     """Those that are there, by id."""
-    sizes: Callable[[], Mapping[int, int]] = dict
+    sizes: Mapping[int, int] = MappingProxyType({})
     """Bin -> its bytes, where somebody knows."""
 
 
@@ -95,7 +96,7 @@ class Moving:
             last = query.batches()[-1]
             known = whereabouts(last)
             now = {number: home for number, home in now.items() if number not in known} | dict(homes(last))
-            route = plan.route._replace(loading=self.loading.on(plan.hosts))
+            route = plan.route._replace(loading=self.loading)
             left = moves(route.bins, now, plan.target, route.slots, known)
             todo = [one for one in left if tried[one.bin.number] < _TRIES]
             step = next(steps(todo, now, route), None)
@@ -126,8 +127,7 @@ class Moving:
         strategy: Strategy | None,
         to: Mapping[int, str] | None,
     ) -> "_Plan":
-        bins, now = weighed(batches, query.sizes()), homes(batches[-1])
-        hosts = len({one.host for one in executors})
+        bins, now = weighed(batches, query.sizes), homes(batches[-1])
         took = median(batch.duration / 1000 for batch in batches)
         how = strategy or self._way.strategy
         if strategy is None and query.trigger is not None and took > query.trigger:
@@ -140,10 +140,10 @@ class Moving:
                 {one.id: one.slots for one in (*batches[-1].executors, *executors)},
                 frozenset(one.id for one in executors),
                 how,
-                self.loading.on(hosts),
+                self.loading,
                 self.allowed(took, query.trigger),
+                {one.id: one.host for one in executors},
             ),
-            hosts,
         )
 
     def _shown(self, query: Query, step: Step, bins: Sequence[Bin]) -> tuple[int, MicroBatch] | None:
@@ -172,8 +172,6 @@ class _Plan(NamedTuple):
 
     target: Mapping[int, str]
     route: Route
-    hosts: int
-    """Machines that will hold it."""
 
 
 def _ended(

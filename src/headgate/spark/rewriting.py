@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.undoing import bins_before_rewrite, last_begun, take_back
+from headgate.formats.checkpoint.undoing import (
+    bins_before_rewrite,
+    compared,
+    last_begun,
+    take_back,
+    to_be_compared,
+)
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now
@@ -122,6 +128,11 @@ def rewrite(
             _remove(backup)  # nothing has changed since it was made
         raise
     watch.over("read before")
+    for one in before:
+        if one.misplaced:  # then it is the rule that does not hold here
+            said(
+                f"{path}: where rows of store {one.store} of operator {one.operator} belong is not known, nor compared"
+            )
     rows = sum(one.rows for one in before)
     stores = sum(len(operator.stores) for operator in state.operators)
     old, slots = state.partitions or 0, spark.sparkContext.defaultParallelism
@@ -130,6 +141,7 @@ def rewrite(
         said(outlook(state, rows, watch.phases[-1].seconds, expected))
         tasks = stores * (old + bins)
         with _or_taken_back(path, backup, "the rewrite failed"):
+            to_be_compared(path, batch)
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         watch.over("rewrite")
     with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
@@ -137,6 +149,7 @@ def rewrite(
     watch.over("read after")
     if wrong:
         raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}", backup)
+    compared(path)
     if not keep_backup:
         backup = _remove(backup)
         if backup is not None:
@@ -167,6 +180,8 @@ def refuse(path: str, bins: int) -> None:
 def refuse_while_running(spark: "SparkSession", state: CheckpointState, bins: int) -> None:
     """The same for a query that runs, and would be drained in vain: all but what draining itself brings about."""
     refuse_for_good(state, bins)
+    if state.partitions == bins:
+        return  # nothing will be rewritten
     _refuse_with(spark)
     _refuse_without_room(state)
     if state.partitions == 1:  # of more bins the files tell: those without a key have all of it in the first
@@ -264,11 +279,12 @@ def _taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
     """An error to raise, once the checkpoint is as it was; no task may be writing any more."""
     try:
         begun = last_begun(path)
-        if begun is not None and bins_before_rewrite(path, begun) is not None:
+        if begun is None or bins_before_rewrite(path, begun) is None:
+            compared(path)
+            told = "nothing was changed"
+        else:
             take_back(path)
             told = "it was taken back, and nothing is lost"
-        else:
-            told = "nothing was changed"
     except (InputError, OSError) as problem:
         return LeftBetweenError(f"{path}: {why}; and it could not be taken back: {in_brief(problem)}")
     _remove(backup)  # it is what the checkpoint is
@@ -283,7 +299,10 @@ def _remove(backup: Path | None) -> Path | None:
 
 
 def _refuse_without_room(state: CheckpointState) -> None:
-    free = shutil.disk_usage(state.path).free
+    try:
+        free = shutil.disk_usage(state.path).free
+    except OSError as error:
+        raise InputError(f"{state.path}: how much room there is cannot be told ({error.strerror or error})") from None
     if free < _ROOM * state.bytes:
         raise InputError(
             f"{state.path}: {state.bytes / 1e6:,.0f} MB of state and {free / 1e6:,.0f} MB free; a rewrite needs room "

@@ -1,4 +1,4 @@
-"""Takes the rewrite that was the last thing to happen to a checkpoint back.
+"""Takes the rewrite that was the last thing to happen to a checkpoint back; and knows whether one is proven.
 
 First its commit goes: then it is a rewrite that was cut short. Then all that it has written; and last its beginning, so
 that cut off at any point it can be taken back again, or finished.
@@ -25,6 +25,7 @@ def take_back(path: str) -> int:
         _remove(Path(path, "commits"), str(batch))
         for file in _files_of(Path(path, "state"), batch):
             file.unlink(missing_ok=True)
+        compared(path)
         _remove(Path(path, "offsets"), str(batch))
     except OSError as error:
         raise InputError(
@@ -62,13 +63,41 @@ def _word(path: str) -> Path:
     return beside(path, ".taken-back")
 
 
-def bins_before_rewrite(path: str, batch: int) -> int | None:
-    """The bins there were before a batch that changed their number, which is a rewrite; None where it is none."""
-    folders = LocalFolders(path)
+def to_be_compared(path: str, batch: int) -> None:
+    """Leave word beside the checkpoint, before it is rewritten: what this batch makes of it is not proven yet."""
     try:
-        before, after = bins_of(folders, batch - 1), bins_of(folders, batch)
-    except InputError:  # one of them is not there, or says nothing that can be understood
-        return None
+        _unproven(path).write_text(str(batch), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{_unproven(path)}: cannot be written ({error.strerror or error})") from None
+
+
+def never_compared(path: str, batch: int) -> bool:
+    """Whether this batch is a rewrite that nobody has compared with what was there before."""
+    try:
+        return _unproven(path).read_text(encoding="utf-8") == str(batch)
+    except OSError:
+        return False
+
+
+def compared(path: str) -> None:
+    """It is right, or gone."""
+    with suppress(OSError):  # a word that stays has what is right compared once more, at the worst
+        _unproven(path).unlink(missing_ok=True)
+
+
+def _unproven(path: str) -> Path:
+    return beside(path, ".not-compared")
+
+
+def bins_before_rewrite(path: str, batch: int) -> int | None:
+    """The bins there were before a batch that changed their number, which is a rewrite; None where it is none.
+
+    `InputError` where that cannot be read: nobody knows then whether it is one.
+    """
+    folders = LocalFolders(path)
+    if batch - 1 not in batches(folders, "offsets"):
+        return None  # the first one, or the first that is still known
+    before, after = bins_of(folders, batch - 1), bins_of(folders, batch)
     return before if after is not None and before != after else None
 
 
