@@ -98,6 +98,8 @@ class Hands:
         self._happened: deque[Done | ActionFailed] = deque()
         self._there = ExecutorList(spark)
         self._ready: set[str] = {executor.id for executor in self._there.active()}
+        self._wanted: int | None = None
+        """Executors that were asked for last; None before, and where what is there is what is wanted."""
         self._leaving: set[str] = set()
         """Asked to leave and still there: they take no work, but nobody may say that they are gone."""
         self._listed: set[str] = set()
@@ -222,6 +224,7 @@ class Hands:
     def _ask_for_no_more(self) -> None:
         """What was asked for is not waited for any more: take it back, but for a job that has nobody left."""
         there = len(self._there.active())
+        self._wanted = None
         if there:
             request_executors(self._spark, there)
 
@@ -238,7 +241,7 @@ class Hands:
             raise _Superseded
 
     def _set_executors(self, action: SetExecutors) -> None:
-        there = self._there.active()
+        there, self._wanted = self._there.active(), action.executors
         if action.executors < len(there):
             self._shrink(action, there)
         else:
@@ -259,7 +262,18 @@ class Hands:
     def _welcome_strangers(self) -> None:
         """Executors that nobody has asked for: the cluster has replaced one that was lost, or was slow to begin."""
         with suppress(Exception):  # the next look may be better
+            self._send_away_who_is_too_many()
             self._welcome(0, None)
+
+    def _send_away_who_is_too_many(self) -> None:
+        """One that was to leave was lost before it was asked to, and the cluster has replaced it: nobody needs that."""
+        there = self._there.active()
+        new = [one for one in there if one.id not in self._ready]
+        many = 0 if self._wanted is None else len(there) - self._wanted
+        if new and many > 0:
+            names = [one.id for one in new[-many:]]
+            self._let_go(names)
+            self._tell(0, f"executor {', '.join(names)} came, which nobody wants any more: asked to leave")
 
     def _welcome(self, plan: int, waited: float | None) -> bool:
         """Warm executors that are new here; whether there were any."""
@@ -278,6 +292,7 @@ class Hands:
         return True
 
     def _shrink(self, action: SetExecutors, there: Sequence[Executor]) -> None:
+        request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave or are lost
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
@@ -290,15 +305,11 @@ class Hands:
             self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving}, set() if shown else told)
         if self._ended.total() == batches:  # else the batch that showed the last bins to be elsewhere has just ended
             self._boundary()
-        request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave
         ids = {one.id for one in leaving}
         self._leaving |= ids
-        if self._can_decommission and leaves_gracefully(self._spark):
-            decommission_executors(self._spark, sorted(ids))
+        if self._let_go(sorted(ids)):
             self._tell(action.plan, f"asked executor {names} to leave")
         else:
-            kill_executors(self._spark, sorted(ids))
-            request_executors(self._spark, action.executors)
             why = "spark.decommission.enabled is off" if self._can_decommission else "this Spark cannot let them leave"
             self._tell(action.plan, f"ended executor {names} ({why})")
         began = time.monotonic()
@@ -310,6 +321,16 @@ class Hands:
             self._stopping.wait(_GLANCE)
         self._leaving -= ids
         self._look()
+
+    def _let_go(self, ids: list[str]) -> bool:
+        """Have them leave when their tasks are over; at once, and False, where that cannot be asked of them."""
+        if self._can_decommission and leaves_gracefully(self._spark):
+            decommission_executors(self._spark, ids)
+            return True
+        kill_executors(self._spark, ids)
+        if self._wanted is not None:
+            request_executors(self._spark, self._wanted)
+        return False
 
     def _refuse_to_lose_bins(self, query: str, leaving: set[str], told: set[int]) -> None:
         """Executors that leave are emptied first, or stay; bins that were told to move count as moved."""
