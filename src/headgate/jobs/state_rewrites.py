@@ -14,7 +14,8 @@ from headgate.control.said import Failed
 from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import provider_of, read_state
-from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, never_compared, taken_back_by_hand
+from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, taken_back_by_hand
+from headgate.formats.checkpoint.unproven import never_compared
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import HeadgateError, InputError

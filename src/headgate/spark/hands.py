@@ -414,10 +414,10 @@ class Hands:
         self._wait_at_home(f"{min(max(2 * longest, least), most):.0f}s")
         place_bins(self._spark, query, moves, executors)
 
-    def _wait_at_home(self, time: str) -> None:
+    def _wait_at_home(self, wait: str) -> None:
         """As long as this from now on; whoever looks for lost executors on another thread may just take that back."""
         with self._changed:
-            before = keep_tasks_at_home(self._spark, time)
+            before = keep_tasks_at_home(self._spark, wait)
             if not self._placed:
                 self._waited_before, self._placed = before, True
 

@@ -21,13 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup_of
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.undoing import (
-    bins_before_rewrite,
-    compared,
-    last_begun,
-    take_back,
-    to_be_compared,
-)
+from headgate.formats.checkpoint.undoing import bins_before_rewrite, last_begun, take_back
+from headgate.formats.checkpoint.unproven import compared, to_be_compared
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now

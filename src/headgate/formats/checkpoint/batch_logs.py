@@ -12,8 +12,8 @@ from headgate.formats.checkpoint.folders import Folders
 from headgate.model.errors import InputError
 
 KNOWN = ("v1", "v2")
-_MOST_BINS = 1_000_000
-"""More than that nobody has; a number that was damaged may be any."""
+_MOST_DIGITS = 6
+"""More bins than that nobody has; a number that was damaged may be any."""
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -48,7 +48,7 @@ def bins_of(folders: Folders, batch: int) -> int | None:
     told = settings_of(folders, batch).get(SHUFFLE_PARTITIONS)
     if told is None:
         return None
-    if not (told.isascii() and told.isdigit() and 1 <= int(told) <= _MOST_BINS):
+    if not (told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS and int(told)):
         raise InputError(f"{folders.root}/offsets/{batch}: {SHUFFLE_PARTITIONS} is {told}; the checkpoint is damaged")
     return int(told)
 

@@ -1,4 +1,4 @@
-"""Takes the rewrite that was the last thing to happen to a checkpoint back; and knows whether one is proven.
+"""Takes the rewrite that was the last thing to happen to a checkpoint back.
 
 First its commit goes: then it is a rewrite that was cut short. Then all that it has written; and last its beginning, so
 that cut off at any point it can be taken back again, or finished.
@@ -12,6 +12,7 @@ from headgate.formats.checkpoint.batch_logs import batches, bins_of
 from headgate.formats.checkpoint.bin_files import tables
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import beside
+from headgate.formats.checkpoint.unproven import compared
 from headgate.model.errors import InputError
 
 
@@ -61,32 +62,6 @@ def forget_that_it_was_taken_back(path: str) -> None:
 
 def _word(path: str) -> Path:
     return beside(path, ".taken-back")
-
-
-def to_be_compared(path: str, batch: int) -> None:
-    """Leave word beside the checkpoint, before it is rewritten: what this batch makes of it is not proven yet."""
-    try:
-        _unproven(path).write_text(str(batch), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{_unproven(path)}: cannot be written ({error.strerror or error})") from None
-
-
-def never_compared(path: str, batch: int) -> bool:
-    """Whether this batch is a rewrite that nobody has compared with what was there before."""
-    try:
-        return _unproven(path).read_text(encoding="utf-8") == str(batch)
-    except OSError:
-        return False
-
-
-def compared(path: str) -> None:
-    """It is right, or gone."""
-    with suppress(OSError):  # a word that stays has what is right compared once more, at the worst
-        _unproven(path).unlink(missing_ok=True)
-
-
-def _unproven(path: str) -> Path:
-    return beside(path, ".not-compared")
 
 
 def bins_before_rewrite(path: str, batch: int) -> int | None:
