@@ -1,4 +1,4 @@
-"""A picture of batch times: a row for each size, a panel for each strategy, one scale for all of a row."""
+"""A picture of batch times: a row for each size and way, a panel for each strategy, one scale for all of a row."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from headgate.cli.page.scales import Scale
 from headgate.cli.page.svg import group, line, marks, rectangle, rungs, seconds, text
 
 WIDE, HIGH = 240.0, 150.0
-LEFT, ABOVE, BELOW, BETWEEN = 96.0, 34.0, 30.0, 24.0
+LEFT, ABOVE, BELOW, BETWEEN = 120.0, 34.0, 30.0, 24.0
 STYLE = """
 svg { background: #ffffff; font: 12px system-ui, "Liberation Sans", sans-serif; }
 text { fill: #1c2329; } .tick, .row { fill: #5d6872; } .name, .row { font-weight: 600; }

@@ -365,16 +365,18 @@ def verdict(what: str, held: bool) -> None:
 
 
 def rows_of(done: dict[int, list[Migrated]]) -> list[tuple[str, list[Panel]]]:
-    """A row of the picture for each size: every strategy once, growing."""
+    """A row of the picture for each size and way: every strategy that moved something, once."""
     return [
         (
-            f"{megabytes:,} MB",
+            f"{megabytes:,} MB, to {executors}",
             [
-                Panel(strategy, next(one.shown for one in ran if (one.strategy, one.executors) == (strategy, MANY)))
-                for strategy in STRATEGIES
+                Panel(one.strategy, one.shown)
+                for one in ran[: 2 * len(STRATEGIES)]
+                if one.executors == executors and one.bins
             ],
         )
         for megabytes, ran in done.items()
+        for executors in (MANY, FEW)
     ]
 
 
