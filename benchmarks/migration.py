@@ -27,6 +27,7 @@ them, in the same run:
 import argparse
 import math
 import re
+import shutil
 import statistics
 import sys
 import tempfile
@@ -115,9 +116,10 @@ class Bench:
         self.engine = SparkEngine(self.spark, self.query).start()
 
     def stop(self) -> None:
-        """End it."""
+        """End it; its state may be large, and nobody reads it any more."""
         self.engine.stop()
         self.query.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def look(self) -> None:
         """Take in what there is."""

@@ -1,5 +1,6 @@
 """Executors that come and go under a running query: no batch fails, every count stays exact, state goes along."""
 
+import re
 import threading
 import time
 from collections import Counter
@@ -16,7 +17,7 @@ from headgate.model.errors import InputError
 from headgate.model.objective import KeepUp
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
-from headgate.spark.internals.executors import active_executors
+from headgate.spark.internals.executors import active_executors, request_executors
 from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds, unfinished_batch
 from headgate.spark.warming import warm_executors
 from headgate.workloads.load import Constant
@@ -146,6 +147,27 @@ def test_what_it_did_is_told_step_by_step(spark, counting, watched):
     assert [plan for plan, _ in told] == sorted(plan for plan, _ in told)
     assert any("registered after" in what for plan, what in told if plan == 7)
     assert any(what.startswith("warmed executor") for plan, what in told if plan == 7)
+
+
+def test_an_executor_that_comes_after_it_was_wanted_is_not_warmed_but_asked_to_leave(spark, counting, watched):
+    watched.more_batches(2)
+    watched.engine.carry_out(SetExecutors(1, 1))
+    watched.until(lambda: len(active_executors(spark)) == 1)
+    (stays,) = active_executors(spark)
+    # As a cluster does that replaces one which was lost on its way out.
+    request_executors(spark, 2)
+    watched.until(lambda: any("nobody wants any more" in one.what for one in watched.done))
+    (told,) = [one.what for one in watched.done if "nobody wants any more" in one.what]
+    watched.until(lambda: [one.id for one in active_executors(spark)] == [stays.id])
+    watched.more_batches(3)
+    assert [one.id for one in active_executors(spark)] == [stays.id], "nobody came in its place"
+    (stranger,) = re.findall(r"^executor (\d+) came", told)
+    assert not [one.what for one in watched.done if f"warmed executor {stranger} " in one.what]
+
+    watched.engine.carry_out(SetExecutors(2, 2))
+    watched.until(lambda: len(watched.engine.executors()) == 2)
+    rows = counting.drain()
+    assert counting.counts == counting.truth(rows)
 
 
 def test_warming_starts_a_task_on_every_slot_of_the_executors_named(spark):
