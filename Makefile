@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence bench-curves bench-twin lab verify-kills verify-state verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence bench-curves bench-twin lab verify-kills verify-state verify-lab verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -96,6 +96,9 @@ verify-kills: $(READY) ## kill driver and executors at every step of a change, t
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/state.py
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/rewrite_crashes.py
+
+verify-lab: $(READY) ## a thousand runs of the lab, on this machine and as a PySpark job: the same table, byte by byte (five minutes)
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/lab_on_spark.py
 
 verify-workloads: $(READY) ## every query of NexMark, price search, ads and cars, on 100,000 events and 1, 3 and 7 partitions, against DuckDB (half an hour)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/workloads.py

@@ -41,8 +41,15 @@ def on_spark(cells: Sequence[Cell], master: str) -> Iterator[Outcome]:
             size = _ROUNDS * context.defaultParallelism
             for first in range(0, len(cells), size):
                 some = list(cells[first : first + size])
-                # One cell a task: they differ too much in length to be dealt out beforehand.
-                yield from context.parallelize(some, len(some)).map(run_cell).collect()
+                try:
+                    # One cell a task: they differ too much in length to be dealt out beforehand.
+                    outcomes = context.parallelize(some, len(some)).map(run_cell).collect()
+                except (Py4JJavaError, PySparkException) as problem:
+                    raise InputError(
+                        f"--spark {master}: {in_brief(problem)}; executors need numpy and msgspec: "
+                        "name a Python that has them in PYSPARK_PYTHON"
+                    ) from None
+                yield from outcomes
     finally:
         if found is None:
             spark.stop()

@@ -11,6 +11,9 @@ _SHOWN = 6
 _LONGEST = 600
 _CALL_FAILED = "An error occurred while calling "
 """How Py4J begins, whatever has happened in Java."""
+_IN_A_WORKER = "An exception was thrown from the Python worker"
+"""How PySpark begins, whatever has happened in the user's Python on an executor."""
+_TRACEBACK = "Traceback (most recent call last):"
 _PACKAGES = re.compile(r"^(?:\w+\.)+(?=\w)")
 
 
@@ -62,12 +65,32 @@ def in_brief(problem: BaseException) -> str:
     >>> stack = "\n: java.io.IOException: no\n\tat a.B\nCaused by: a.NotDirectoryException: x is a file\n\tat a.C"
     >>> in_brief(ValueError(f"An error occurred while calling o9.start.{stack}"))
     'NotDirectoryException: x is a file'
+
+    One that quotes Python on an executor ends with what was raised there.
+
+    >>> trace = 'Traceback (most recent call last):\n  File "a.py", line 1\n    1 / 0\nZeroDivisionError: no\n\tat a.B'
+    >>> in_brief(ValueError(f"task 3 failed: {trace}"))
+    'task 3 failed: ZeroDivisionError: no'
     """
     first, *others = str(problem).split("\n")
-    if first.startswith(_CALL_FAILED):
+    raised = _raised_on_an_executor(str(problem))
+    if raised:
+        first = (
+            raised
+            if first.startswith((_IN_A_WORKER, _CALL_FAILED))
+            else f"{first.removesuffix(_TRACEBACK).strip()} {raised}"
+        )
+    elif first.startswith(_CALL_FAILED):
         causes = [line for line in others if line.startswith(("Caused by: ", ": "))]
         first = _PACKAGES.sub("", causes[-1].partition(": ")[2]) if causes else first
     return one_line(first) if first else type(problem).__name__
+
+
+def _raised_on_an_executor(text: str) -> str:
+    """The line that ends the last Python traceback in it, if there is one: the first that is not further in."""
+    _, found, trace = text.rpartition(_TRACEBACK + "\n")
+    lines = trace.split("\n") if found else []
+    return next((line for line in lines if line and not line[0].isspace()), "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
