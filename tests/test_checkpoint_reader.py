@@ -4,7 +4,9 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
@@ -326,6 +328,25 @@ def test_a_rewrite_is_taken_back_file_by_file_and_what_others_need_stays(checkpo
     before = rewritten(checkpoint)
     assert take_back(str(checkpoint.folder)) == 2
     assert files(checkpoint) == before
+
+
+def test_a_rewrite_can_be_taken_back_at_once_unless_somebody_has_written_since(checkpoint, capsys):
+    before = rewritten(checkpoint)
+    table = checkpoint.folder / "state/0/1/SSTs/b"
+    soon = time.time() + 5
+    os.utime(table, (soon, soon))
+    assert main(["state", "undo", str(checkpoint.folder)]) == 2
+    assert re.search(r"was written to \d+ s ago, so a query may be running on it", capsys.readouterr().err)
+    os.utime(table)
+    assert main(["state", "undo", str(checkpoint.folder)]) == 0
+    assert files(checkpoint) == before
+
+
+def test_a_rewrite_that_is_not_committed_may_still_be_under_way(checkpoint, capsys):
+    rewritten(checkpoint)
+    (checkpoint.folder / "commits/7").unlink()
+    assert main(["state", "undo", str(checkpoint.folder)]) == 2
+    assert "so a query may be running on it" in capsys.readouterr().err
 
 
 def test_a_rewrite_with_a_damaged_snapshot_is_taken_back_and_only_tables_that_nobody_names_stay(checkpoint):

@@ -103,3 +103,11 @@ def test_a_rate_whose_batches_were_never_seen_is_answered_with_a_word_about_that
     larger = headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--rate", "1.1x", "--trigger", "5s").out
     assert "batches of 4,160 records were never seen (1,749 at the most)" in larger
     assert "were never seen" not in headgate("inspect", LOGS / "wordcount-4.3.0.zstd", "--slots", "16").out
+
+
+def test_batches_that_no_interval_is_long_enough_for_are_not_said_to_carry_anything_in_time(headgate):
+    # 150 records at the most, in batches that take longer than twice the 2 s between them.
+    said = headgate("inspect", LOGS.parents[2] / "examples" / "slow-job" / "salted.zstd", "--trigger", "2s").out
+    (fares,) = [line for line in said.splitlines() if "overrun their interval" in line]
+    assert re.search(r"at 4\.\d+ s each, one after the other, it carries", fares)
+    assert "in time" not in fares

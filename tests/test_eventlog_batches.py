@@ -14,7 +14,7 @@ from headgate.formats.eventlog.jobs import JobProperties, JobStart, StageComplet
 from headgate.formats.eventlog.plans import Fragment
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.eventlog.sql import DriverAccumUpdates, PlanMetric, PlanNode, SQLExecutionEnd, SQLExecutionStart
-from headgate.formats.eventlog.streaming import Progress, QueryProgress, Source, StateOperator
+from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, Source, StateOperator
 from headgate.formats.eventlog.tasks import (
     ShuffleRead,
     ShuffleWrite,
@@ -342,6 +342,17 @@ def test_rows_that_nobody_can_have_counted_are_left_out_and_said(counted):
     assert [str(gap) for gap in batches.gaps] == [
         "1 figure of executors, plan nodes or state cannot be true: taken as unknown"
     ]
+
+
+def test_a_run_that_failed_is_said_with_what_it_said_last():
+    why = 'a.StreamFailed: no: Traceback (most recent call last):\n  File "a.py"\nKeyError: 3\n\tat a.B'
+    batches = read_batches([QueryTerminated("q", "r1", "a.Other: x\n\tat a.B"), QueryTerminated("q", "r2", why)])
+    assert list(batches) == []
+    assert [str(gap) for gap in batches.gaps] == [
+        "2 runs of a query failed, the last with: a.StreamFailed: no: KeyError: 3"
+    ]
+    over = read_batches([QueryTerminated("q", "r", None)])
+    assert (list(over), over.gaps) == ([], ())
 
 
 def test_figures_of_state_that_cannot_be_are_unknown_and_those_below_zero_are_sparks_own():

@@ -37,7 +37,7 @@ def test_batches_that_overrun_their_interval_follow_one_another_and_may_keep_up_
 def test_an_interval_shorter_than_the_smallest_batch_is_none():
     fares = prospect(MODEL, come(400, trigger=0.1), Wish(400))
     assert (fares.keeps_up, fares.in_time) == (True, False)
-    assert fares.carries == pytest.approx(1000, rel=0.01)
+    assert fares.carries == pytest.approx(1000, rel=0.01)  # as without one
 
 
 def test_as_soon_as_possible_settles_where_a_batch_takes_as_long_as_its_records_took_to_come():

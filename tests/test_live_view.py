@@ -5,9 +5,10 @@ import shutil
 
 from headgate.cli.live_view import LiveView
 from headgate.control.actions import SetExecutors
-from headgate.control.said import Arrived, Failed, Planned, Steady
+from headgate.control.events import Command
+from headgate.control.said import Arrived, Failed, Held, Planned, Steady
 from headgate.model.microbatch import Executor
-from headgate.runtime.entries import Began, Carried, Cluster, Intent, Seen, Spoke
+from headgate.runtime.entries import Began, Carried, Cluster, Intent, Seen, Spoke, Told
 from virtual_journals import SETTINGS, virtual
 
 
@@ -70,6 +71,19 @@ def test_what_no_journal_has_can_be_said_beside_it():
 def test_whoever_wants_to_know_is_told_why_nothing_is_done():
     _, text = shown(io.StringIO(), chatty=True)
     assert "2 executors are what is needed" in text
+
+
+def test_the_answer_to_a_word_is_shown_whatever_it_is_and_only_that():
+    stream = io.StringIO()
+    view = LiveView(stream, began=0.0)
+    view(Spoke(1.0, Steady(2)))
+    view(Told(2.0, Command(2.0, "scale", 9)))
+    view(Spoke(2.0, Held("plan 1 is under way; say it again when that is over")))
+    view(Spoke(3.0, Steady(2)))
+    assert stream.getvalue().splitlines() == [
+        "    2.0 s  told: scale 9",
+        "    2.0 s  nothing is changed: plan 1 is under way; say it again when that is over",
+    ]
 
 
 def test_on_a_terminal_a_line_stays_up_to_date():

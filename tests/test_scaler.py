@@ -103,6 +103,8 @@ def test_after_its_stop_it_is_not_started_again_and_holds_nothing():
         assert one.start() is one  # it runs already
     with pytest.raises(InputError, match="this scaler was stopped, which is for good; attach another one"):
         one.start()
+    with pytest.raises(InputError, match="this scaler was stopped and takes no word any more"):
+        one.tell("pause")
     with scaler() as other:
         assert other.problem is None
 

@@ -52,9 +52,9 @@ def fares(one: Inspection) -> str:
     if not now.keeps_up:
         return f"it falls behind on {_pool(profile)}: {carried}; {least} would keep up"
     if not now.in_time:
-        return (
-            f"it keeps up on {_pool(profile)} but batches overrun their interval: in time {carried}; {least} would do"
-        )
+        # Where no batch is short enough for the interval, what is carried is carried by one after the other.
+        how = "in time" if now.carries < now.rate else f"at {_batch(now)} each, one after the other,"
+        return f"it keeps up on {_pool(profile)} but batches overrun their interval: {how} {carried}; {least} would do"
     if untold(profile.arrivals):
         return (
             f"whether it keeps up on {_pool(profile)} cannot be told, since it never rests and nobody says what waits: "
@@ -65,6 +65,10 @@ def fares(one: Inspection) -> str:
         f"it keeps up on {_pool(profile)}: {_rate(now.rate)} records/s come and it carries {_rate(now.carries)} "
         f"({now.utilisation:.0%} used); {least} would do{_age(now, profile)}"
     )
+
+
+def _batch(now: Prospect) -> str:
+    return "" if now.batch is None else f"{now.batch.value:.2f} s"
 
 
 def untold(come: Arrivals) -> bool:

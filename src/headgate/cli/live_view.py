@@ -39,6 +39,8 @@ class LiveView:
         self._requested: int | None = None
         """What the cluster was asked for and has not given yet."""
         self._drawn = False
+        self._asked = False
+        """A word was told, and whatever is said next answers it."""
 
     def __call__(self, entry: Entry | Seen) -> None:
         """One entry."""
@@ -69,12 +71,14 @@ class LiveView:
                 if isinstance(said, Arrived | Failed | Short):
                     self._requested = None
                     self._desired = self._desired if isinstance(said, Arrived) else None
-                if self._chatty or not isinstance(said, _QUIET):
+                if self._chatty or self._asked or not isinstance(said, _QUIET):
                     self._line(entry.at, str(said))
+                self._asked = False
             case Carried():
                 self._line(entry.at, f"plan {entry.plan}: {entry.what}" if entry.plan else entry.what)
             case Told():
                 self._line(entry.at, f"told: {entry.command}")
+                self._asked = True
             case Ended():
                 self._line(entry.at, f"the controller ended: {entry.why}")
 

@@ -187,7 +187,7 @@ def _undo(given: argparse.Namespace) -> int:
     from headgate.formats.checkpoint.folders import LocalFolders
     from headgate.formats.checkpoint.lock import locked
     from headgate.formats.checkpoint.reader import read_state
-    from headgate.formats.checkpoint.undoing import last_begun, take_back_by_hand
+    from headgate.formats.checkpoint.undoing import last_begun, rewritten_at, take_back_by_hand
     from headgate.spark.rewriting import refuse_if_in_use
 
     checkpoint = _here(given.checkpoint)
@@ -196,7 +196,7 @@ def _undo(given: argparse.Namespace) -> int:
         read_state(LocalFolders(checkpoint))  # before a lock is put beside what is no checkpoint
     with locked(checkpoint):
         if not given.not_running:
-            refuse_if_in_use(checkpoint)
+            refuse_if_in_use(checkpoint, rewritten=rewritten_at(checkpoint))
         print(f"{given.checkpoint}: has {take_back_by_hand(checkpoint)} bins again")
         backup = backup_of(checkpoint, begun or 0)
         if backup is not None:

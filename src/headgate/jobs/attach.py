@@ -57,16 +57,21 @@ def attach(
         raise InputError(f'mode is {mode!r}; give "act" or "advise"')
     if watch is not None and not callable(watch):
         raise InputError(f"watch is {watch!r}; give a function that takes an entry")
+    sizing = pool_policy(policy) if isinstance(policy, str) else policy
+    if not callable(getattr(sizing, "size", None)):
+        raise InputError(f'policy is {policy!r}; give a name, such as "capacity", or a policy of your own')
+    if not isinstance(journal, str | os.PathLike | None):
+        raise InputError(f"journal is {journal!r}; give the path of a file")
     _check_query(query)
     least, most = _bounds(executors)
-    times = {name: seconds(given) for name, given in settings.items() if name in TIMES and isinstance(given, str)}
+    times = {name: _time(name, given) for name, given in settings.items() if name in TIMES and isinstance(given, str)}
     chosen = Settings(objective=objective, least=least, most=most, mode=mode, **{**settings, **times})
     acts = mode == "act"
     engine = SparkEngine(spark, query, must_act=acts, warm=warm and acts, way=way_of(chosen))
     return Scaler(
         engine,
         chosen,
-        pool_policy(policy) if isinstance(policy, str) else policy,
+        sizing,
         application=spark.sparkContext.applicationId,
         journal=journal,
         watch=watch,
@@ -79,6 +84,13 @@ def _bounds(executors: tuple[int, int]) -> tuple[int, int]:
     if not whole or len(executors) != 2:
         raise InputError(f"executors is {executors!r}; give the fewest and the most, such as executors=(1, 8)")
     return executors[0], executors[1]
+
+
+def _time(name: str, given: str) -> float:
+    try:
+        return seconds(given)
+    except InputError as problem:
+        raise InputError(f"{name}: {problem}") from None
 
 
 def _check_query(query: "StreamingQuery | None") -> None:

@@ -153,6 +153,8 @@ class Scaler:
         """Hold everything, go on, carry out what was proposed, or have so many executors now: `tell("scale", 3)`."""
         if word not in _WORDS:
             raise InputError(f'tell("{word}"): give "pause", "resume", "approve", or "scale" and a number')
+        if self._stopping.is_set():
+            raise InputError(f'tell("{word}"): this scaler was stopped and takes no word any more; attach another one')
         self._told.append(Command(time.time(), word, executors))
 
     # On a thread of its own.

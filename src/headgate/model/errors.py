@@ -72,8 +72,13 @@ def in_brief(problem: BaseException) -> str:
     >>> in_brief(ValueError(f"task 3 failed: {trace}"))
     'task 3 failed: ZeroDivisionError: no'
     """
-    first, *others = str(problem).split("\n")
-    raised = _raised_on_an_executor(str(problem))
+    return said_in_brief(str(problem)) or type(problem).__name__
+
+
+def said_in_brief(text: str) -> str:
+    """The same for what an error said."""
+    first, *others = text.split("\n")
+    raised = _raised_on_an_executor(text)
     if raised:
         first = (
             raised
@@ -83,7 +88,7 @@ def in_brief(problem: BaseException) -> str:
     elif first.startswith(_CALL_FAILED):
         causes = [line for line in others if line.startswith(("Caused by: ", ": "))]
         first = _PACKAGES.sub("", causes[-1].partition(": ")[2]) if causes else first
-    return one_line(first) if first else type(problem).__name__
+    return one_line(first)
 
 
 def _raised_on_an_executor(text: str) -> str:

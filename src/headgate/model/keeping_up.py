@@ -4,7 +4,8 @@ One figure decides: `carries`, the records per second that batches can take with
 time of a batch of n records, T the fixed interval at which batches begin, N the most records that one may take:
 
 * with a limit: `N / max(T, B(N))`, the largest batches one after the other;
-* with an interval alone: the rate L at which a batch of L T records just ends before the next, `B(L T) = T`;
+* with an interval alone: the rate L at which a batch of L T records just ends before the next, `B(L T) = T`; where even
+  the smallest takes longer, as without one;
 * as soon as possible: one over what a further record adds to a batch. A batch takes what came while the one before
   ran, `T = B(L T)`; that settles only if a record costs less time than it took to come.
 
@@ -43,9 +44,10 @@ class Prospect(msgspec.Struct, frozen=True):
     rate: float
     slots: int
     carries: float
-    """Records per second that it can carry, in time where batches have an interval."""
+    """Records per second that it can carry: in time, where batches have an interval that any of them can hold."""
     utilisation: float
-    """Part of what it can carry; above 1 it overruns its interval or falls behind."""
+    """Part of what it can carry; above 1 it overruns its interval or falls behind. It may overrun below 1, too, if no
+    batch is short enough for the interval."""
     batch: Figure | None
     """Predicted time of a batch; None where batches would grow without end."""
     records: float | None

@@ -16,6 +16,7 @@ from headgate.model.arrivals import Arrivals
 from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Setting
 from headgate.model.keeping_up import Wish, least_pool
 from headgate.model.microbatch import KeptState, MicroBatch
+from headgate.model.reasons import many
 from headgate.model.rewrite_cost import RewriteRate
 
 HORIZON = 24 * 3600.0
@@ -82,8 +83,8 @@ class PartitionAdvice(msgspec.Struct, frozen=True):
             what = f"{self.partitions} partitions instead of {self.now} for {of}"
             costs, word = "the restart", "EXCHANGE"
         return (
-            f"{what} would do with {self.executors_then} executors: {gained}; {costs} pauses the query for about "
-            f"{self.pause:.0f} s (under `headgate run`: headgate tell JOURNAL restart {word}={self.partitions})"
+            f"{what} would do with {many(self.executors_then, 'executor')}: {gained}; {costs} pauses the query for "
+            f"about {self.pause:.0f} s (under `headgate run`: headgate tell JOURNAL restart {word}={self.partitions})"
         )
 
 

@@ -60,10 +60,11 @@ def java_found() -> Java:
             f"Spark needs Java {OLDEST_JAVA} or newer, and none is here; install one (Debian: apt-get install "
             f"openjdk-{OLDEST_JAVA}-jre-headless) or set JAVA_HOME"
         )
-    printed = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    # In a session of its own: Ctrl-C is for whoever asked, and would leave this one without an answer.
+    asked = subprocess.run([found, "-version"], capture_output=True, text=True, check=False, start_new_session=True)
+    printed = asked.stderr.strip()
     version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', printed)
     if version is None or int(version[2]) < OLDEST_JAVA:
-        raise InputError(
-            f"Spark needs Java {OLDEST_JAVA} or newer, {found} is {printed.splitlines()[0]}; set JAVA_HOME"
-        )
+        said = f"is {printed.splitlines()[0]}" if printed else "does not say which it is"
+        raise InputError(f"Spark needs Java {OLDEST_JAVA} or newer, {found} {said}; set JAVA_HOME")
     return Java(Path(found), version[1])

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _QUIET = 30.0
 """Seconds in which a checkpoint must not have changed for nobody to be writing to it."""
+_AS_ONE = 1.0
+"""Seconds within which files belong to one commit."""
 _ROOM = 1.5
 """Free space needed, as a multiple of the state."""
 
@@ -188,13 +190,14 @@ def _refuse_with(spark: "SparkSession") -> None:
         raise InputError(f"Spark {spark.version} cannot rewrite state; it needs 4.2")
 
 
-def refuse_if_in_use(path: str, patience: float = _QUIET) -> None:
-    """`InputError` where somebody wrote to the checkpoint just now.
+def refuse_if_in_use(path: str, patience: float = _QUIET, rewritten: float = 0.0) -> None:
+    """`InputError` where somebody wrote to the checkpoint just now, after the moment at which we did ourselves.
 
     A query that waits for input, or for a long interval, writes nothing and is not noticed.
     """
-    ago = time.time() - _last_change(Path(path))
-    if ago < patience:
+    changed = _last_change(Path(path))
+    ago = time.time() - changed
+    if ago < patience and changed > rewritten + _AS_ONE:
         raise InputError(
             f"{path}: was written to {max(ago, 0):.0f} s ago, so a query may be running on it; stop it, or wait for "
             f"{patience:.0f} s, or say --not-running"

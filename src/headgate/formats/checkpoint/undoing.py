@@ -36,6 +36,20 @@ def take_back(path: str) -> int:
     return before
 
 
+def rewritten_at(path: str) -> float:
+    """When the rewrite that is the last thing in a checkpoint was committed; 0 where there is none, or it is not.
+
+    A query that went on from there would have begun another batch.
+    """
+    batch = last_begun(path)
+    try:
+        if batch is None or bins_before_rewrite(path, batch) is None:
+            return 0.0
+        return Path(path, "commits", str(batch)).stat().st_mtime
+    except (OSError, InputError):
+        return 0.0
+
+
 def take_back_by_hand(path: str) -> int:
     """The same for a person, who does not want it done again: a word is left beside the checkpoint for the job."""
     batch = last_begun(path)

@@ -28,6 +28,7 @@ from headgate.formats.eventlog.gaps import (
     FiguresImplausible,
     Gap,
     RowsUnknown,
+    RunsFailed,
     StagesUnnamed,
     TasksImplausible,
     TasksMissing,
@@ -45,6 +46,7 @@ from headgate.formats.eventlog.sql import (
 from headgate.formats.eventlog.streaming import Progress, QueryProgress, QueryTerminated, StateOperator
 from headgate.formats.eventlog.tasks import TaskEnd
 from headgate.formats.ran_stages import MOST_BELIEVED, RanStage, TaskRow, by_id, micro_batch, milliseconds
+from headgate.model.errors import said_in_brief
 from headgate.model.microbatch import Executor, MicroBatch
 
 WANTED: frozenset[type[Event]] = frozenset(
@@ -140,6 +142,7 @@ class _Missing:
     def __init__(self) -> None:
         self.reports = self.tasks_of_batches = self.incomplete = 0
         self.implausible_reports = self.implausible_tasks = self.implausible_figures = 0
+        self.failed, self.failed_with = 0, ""
         self.tasks = self.stages_with_missing_tasks = self.names = self.rows = 0
 
     def look_at(self, stages: Iterable[RanStage]) -> None:
@@ -168,6 +171,7 @@ class _Missing:
             TasksMissing(self.tasks, self.stages_with_missing_tasks),
             StagesUnnamed(self.names),
             RowsUnknown(self.rows),
+            RunsFailed(self.failed, self.failed_with),
         )
         return tuple(gap for gap in found if gap.count)
 
@@ -243,6 +247,9 @@ class _Assembly:
 
     def query_over(self, event: QueryTerminated) -> None:
         """Forget the batches of a run that will not be reported any more."""
+        if event.exception:
+            self.missing.failed += 1
+            self.missing.failed_with = said_in_brief(event.exception)
         self._forget(event.run_id)
 
     def job(self, event: JobStart) -> None:

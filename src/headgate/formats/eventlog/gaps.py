@@ -83,6 +83,18 @@ class RowsUnknown(_Gap, frozen=True, tag="rows-unknown"):
         return f"no end of {_many(self.count, 'stage')}: rows inside, and so the fan-out, are missing"
 
 
+class RunsFailed(_Gap, frozen=True, tag="runs-failed"):
+    """Runs of queries that ended with an error."""
+
+    last: str
+    """What the last one said."""
+
+    def __str__(self) -> str:
+        return (
+            f"{_many(self.count, 'run')} of a query failed{'' if self.count == 1 else ', the last with'}: {self.last}"
+        )
+
+
 def _many(count: int, what: str) -> str:
     """A number and its noun.
 
@@ -102,4 +114,5 @@ Gap: TypeAlias = (
     | TasksMissing
     | StagesUnnamed
     | RowsUnknown
+    | RunsFailed
 )
