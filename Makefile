@@ -97,7 +97,7 @@ verify-state: $(READY) ## move, rewrite and hand on the state of every kind of o
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/state.py
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/rewrite_crashes.py
 
-verify-lab: $(READY) ## a thousand runs of the lab, on this machine and as a PySpark job: the same table, byte by byte (five minutes)
+verify-lab: $(READY) ## a thousand runs of the lab, on this machine and as a PySpark job: the same table, byte by byte (two minutes)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/lab_on_spark.py
 
 verify-workloads: $(READY) ## every query of NexMark, price search, ads and cars, on 100,000 events and 1, 3 and 7 partitions, against DuckDB (half an hour)
