@@ -39,7 +39,7 @@ def test_executors_without_what_headgate_needs_are_one_line_that_says_what(tmp_p
     scenario.write_text(SCENARIO)
     # A Python that sees nothing but what it came with; Spark brings its own part along.
     bare = tmp_path / "bare-python"
-    bare.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).resolve()}" -s "$@"\n')
+    bare.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).resolve()}" -S "$@"\n')
     bare.chmod(0o755)
     ran = through_spark(scenario, "local[1]", {**os.environ, "PYSPARK_PYTHON": str(bare)})
     assert ran.returncode == 2

@@ -1,4 +1,4 @@
-"""What is missing from the batches of an event log: small typed values, each a sentence when printed.
+"""What is missing from the batches of an event log, and which runs failed: typed values, each a sentence when printed.
 
 A log that lacks events still gives an answer, as far as it goes; these say what that answer is not based on. They are
 about batches; `notes.py` is about lines and files.
