@@ -19,6 +19,7 @@ Beside Headgate's prediction stand work divided by slots (W/C, slot time) and DS
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ from headgate.spark.state_store_settings import ROCKSDB
 from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
+from verdicts import exit_code, verdict
 
 TASKS = 16
 SIZES = (1, 2, 4, 8)
@@ -232,7 +234,7 @@ def judge(name: str, runs: Sequence[Run], model: Capacity, errors: dict[int, flo
     beyond_one = [abs(error) for executors, error in errors.items() if executors > 1]
     if name in ("stateless", "stateful"):
         middle = statistics.median(beyond_one)
-        print(f"  median error {middle:.0%}, at most 15 %: {'met' if middle <= 0.15 else 'MISSED'}")
+        print(verdict(f"  median error {middle:.0%}, at most 15 %", middle <= 0.15))
     elif name == "pinned":
         place = next(place for place, operator in enumerate(model.operators) if operator.stateful)
         said = [model.predict(setting(name, run.executors)).stages[place] for run in runs]
@@ -241,21 +243,18 @@ def judge(name: str, runs: Sequence[Run], model: Capacity, errors: dict[int, flo
         holding = [len(set(homes(batch).values())) for batch in runs[-1].batches[-MEASURED:]]
         print(f"  executors that held state in the batches measured on {runs[-1].executors}: {holding}")
         were = statistics.median(runs[0].seconds / run.seconds for run in runs[1:])
-        print(f"  says that more executors do not help: {'met' if useless else 'MISSED'}")
-        print(f"  and they do not ({were:.2f} times as fast): {'met' if were < 1.15 else 'MISSED'}")
+        print(verdict("  says that more executors do not help", useless))
+        print(verdict(f"  and they do not ({were:.2f} times as fast)", were < 1.15))
     elif name == "cpu":
-        held = "met" if abs(errors[2]) <= 0.15 else "MISSED"
-        print(f"  1 to 2 executors off by {abs(errors[2]):.0%}, at most 15 %: {held}")
+        print(verdict(f"  1 to 2 executors off by {abs(errors[2]):.0%}, at most 15 %", abs(errors[2]) <= 0.15))
         *before, last = runs
         taught = capacity([batch for run in before for batch in run.batches])
         error = off(taught.predict(setting(name, last.executors)).batch.value, last.seconds)
-        held = "met" if abs(error) <= 0.2 else "MISSED"
-        print(
-            f"  {last.executors} after the outcome on {before[-1].executors}: off by {error:+.0%}, at most 20 %: {held}"
-        )
+        what = f"{last.executors} after the outcome on {before[-1].executors}: off by {error:+.0%}, at most 20 %"
+        print(verdict(f"  {what}", abs(error) <= 0.2))
 
 
-def main() -> None:
+def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pipelines", default=",".join(PIPELINES))
@@ -269,7 +268,8 @@ def main() -> None:
             for name in given.pipelines.split(","):
                 wanted = [size for size in sizes if size in PIPELINES[name].sizes]
                 report(name, [run(cluster, name, size, given.batches, folder) for size in wanted])
+    return exit_code()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

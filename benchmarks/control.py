@@ -34,6 +34,7 @@ from headgate.runtime.journal import Journal
 from headgate.runtime.replay import Asked, replayed
 from headgate.simulation.virtual_engine import VirtualEngine
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
+from verdicts import exit_code, verdict
 
 OPERATORS, TASKS = 50, 200
 STEP_LIMIT, REPLAY_LIMIT = 0.002, 60.0
@@ -73,7 +74,7 @@ class Timed:
         return answer
 
 
-def steps(batches: int) -> bool:
+def steps(batches: int) -> None:
     """Time every step; whether each was within the limit."""
     spark = VirtualSpark(large_job(), lambda at: 1000 * at, executors=40, slots=2)
     state, settings, policy = State(), Settings(most=200), Timed(CapacityPolicy())
@@ -94,11 +95,10 @@ def steps(batches: int) -> bool:
         f"  the policy, asked {len(policy.took)} times: median {1000 * statistics.median(policy.took):.0f} ms, "
         f"most {1000 * max(policy.took):.0f} ms; {1000 * sum(policy.took) / batches:.0f} ms for each batch"
     )
-    print(f"  every step under {1000 * STEP_LIMIT:g} ms: {'met' if max(own) < STEP_LIMIT else 'MISSED'}")
-    return max(own) < STEP_LIMIT
+    print(verdict(f"  every step under {1000 * STEP_LIMIT:g} ms", max(own) < STEP_LIMIT))
 
 
-def year(batches: int) -> bool:
+def year(batches: int) -> None:
     """Watch a job for so many batches, then replay its journal; whether that was within the limit."""
     operators = (
         VirtualOperator("map", 16, fixed=0.1, per_record=0.004),
@@ -126,8 +126,7 @@ def year(batches: int) -> bool:
             replayed(journal.everything(), asked)
         took = time.perf_counter() - began
     print(f"{batches:,} batches watched in {watched:.0f} s, {size:.0f} MB of journal; replayed in {took:.1f} s")
-    print(f"  replay under {REPLAY_LIMIT:g} s: {'met' if took < REPLAY_LIMIT else 'MISSED'}")
-    return took < REPLAY_LIMIT
+    print(verdict(f"  replay under {REPLAY_LIMIT:g} s", took < REPLAY_LIMIT))
 
 
 def main() -> int:
@@ -136,8 +135,9 @@ def main() -> int:
     parser.add_argument("--batches", type=int, default=20_000, help="in the journal that is replayed")
     parser.add_argument("--steps", type=int, default=60, help="batches of the large job")
     given = parser.parse_args()
-    held = steps(given.steps)
-    return 0 if year(given.batches) and held else 1
+    steps(given.steps)
+    year(given.batches)
+    return exit_code()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from headgate.policies.protocol import Policy
 from headgate.policies.registry import policy
 from headgate.simulation.record_job import RecordOperator
 from headgate.simulation.settling import Pair, Settled, pairs, settle
+from verdicts import exit_code, verdict
 
 CURVES = Path(__file__).resolve().parents[2] / "shared" / "reference" / "curves"
 LEAST_POINTS = 5
@@ -129,10 +130,12 @@ def main() -> int:
             if one in about:
                 whole[name] += [(one, *run) for run in runs]
     print()
-    return 0 if all([_verdict(text, holds) for text, holds in _verdicts(whole)]) else 1  # noqa: C419 - all are printed
+    for what, holds in _wanted(whole):
+        print(verdict(what, holds))
+    return exit_code()
 
 
-def _verdicts(whole: dict[str, list[tuple[RecordOperator, Pair, Settled]]]) -> list[tuple[str, bool]]:
+def _wanted(whole: dict[str, list[tuple[RecordOperator, Pair, Settled]]]) -> list[tuple[str, bool]]:
     means = {name: statistics.mean(run.rescales for _, _, run in runs) for name, runs in whole.items()}
     ours = whole["capacity"]
     two = sum(run.rescales <= 2 for _, _, run in ours) / len(ours)
@@ -145,11 +148,6 @@ def _verdicts(whole: dict[str, list[tuple[RecordOperator, Pair, Settled]]]) -> l
         (f"never short: {short} of {len(ours):,}", short == 0),
         (f"at most one over in 95 %: {over:.1%}", over >= 0.95),
     ]
-
-
-def _verdict(text: str, holds: bool) -> bool:
-    print(f"{'ok  ' if holds else 'FAIL'} {text}")
-    return holds
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import numpy as np
 
 from headgate import Dataflow, Estimate, KeepUp
 from headgate.policies.ds2 import Ds2
+from verdicts import exit_code, verdict
 
 INSTANCES = 250
 ARROW = """
@@ -85,17 +86,6 @@ def write_job(folder: Path, rows: int, *, shuffled: bool) -> None:
     rates.write_text("# operator,instance,total_instances,window_start,true and observed rates\n" + "".join(lines))
 
 
-missed: list[str] = []
-"""What did not hold; the exit code tells."""
-
-
-def verdict(what: str, value: float, limit: float) -> str:
-    """How a figure stands to what we hold ourselves to."""
-    if value > limit:
-        missed.append(what)
-    return f"{what}: {'met' if value <= limit else 'MISSED'}"
-
-
 def spread(values: Sequence[float]) -> str:
     """Median, least and most."""
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
@@ -129,15 +119,15 @@ def whole_process(sizes: Sequence[int], rounds: int) -> None:
             if not shuffled:
                 took.append(statistics.median(one.seconds for one in ours))
             if rows == 1_000_000:
-                print("  " + verdict("at most 300 MB", memory, 300))
+                print("  " + verdict("at most 300 MB", memory <= 300))
                 if not shuffled:
-                    print("  " + verdict("ratio at most 1.6", statistics.median(ratios), 1.6))
+                    print("  " + verdict("ratio at most 1.6", statistics.median(ratios) <= 1.6))
     if len(sizes) > 2:
         # Time per further row, between the two smallest and between the two largest sizes.
         early = (took[1] - took[0]) / (sizes[1] - sizes[0])
         late = (took[-1] - took[-2]) / (sizes[-1] - sizes[-2])
         print(f"  a further million rows: {early * 1e6:.2f} s at first, {late * 1e6:.2f} s at last")
-        print("  " + verdict("linear (at last at most 1.5 times)", late, 1.5 * early))
+        print("  " + verdict("linear (at last at most 1.5 times)", late <= 1.5 * early))
 
 
 def policy_alone(operators: int, rounds: int) -> None:
@@ -161,7 +151,7 @@ def policy_alone(operators: int, rounds: int) -> None:
             started = time.perf_counter()
             Ds2().decide(None, seen, KeepUp(), 0.0)
             times.append(1000 * (time.perf_counter() - started))
-        print(f"  {shape:<18} {spread(times):>24} ms; {verdict('under 20 ms', statistics.median(times), 20)}")
+        print(f"  {shape:<18} {spread(times):>24} ms; {verdict('under 20 ms', statistics.median(times) <= 20)}")
 
 
 def start_up(rounds: int) -> None:
@@ -172,7 +162,7 @@ def start_up(rounds: int) -> None:
         [python, "-c", "import numpy, headgate"], [python, "-c", "import numpy"], rounds
     )
     added = [1000 * (a.seconds - b.seconds) for a, b in zip(with_headgate, with_numpy, strict=True)]
-    print(f"  import headgate adds {spread(added)} ms; {verdict('at most 50', statistics.median(added), 50)}")
+    print(f"  import headgate adds {spread(added)} ms; {verdict('at most 50', statistics.median(added) <= 50)}")
     in_use, with_numpy = alternate(
         [python, "-c", "import numpy, headgate; headgate.decide"], [python, "-c", "import numpy"], rounds
     )
@@ -180,10 +170,10 @@ def start_up(rounds: int) -> None:
     print(f"  with headgate.decide in use it is {spread(added)} ms")
     helps, _ = alternate([str(Path(python).with_name("headgate")), "--help"], [python, "-c", "pass"], rounds)
     took = [one.seconds for one in helps]
-    print(f"  headgate --help answers in {spread(took)} s; {verdict('under 0.4', statistics.median(took), 0.4)}")
+    print(f"  headgate --help answers in {spread(took)} s; {verdict('under 0.4', statistics.median(took) <= 0.4)}")
 
 
-def main() -> None:
+def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
@@ -193,13 +183,12 @@ def main() -> None:
     if given.write:
         folder, rows, shuffled = given.write
         write_job(Path(folder), int(rows), shuffled=shuffled == "1")
-        return
+        return 0
     whole_process([int(size) for size in given.sizes.split(",")], given.rounds)
     policy_alone(10_000, 3 * given.rounds)
     start_up(given.rounds)
-    if missed:
-        sys.exit(f"missed: {', '.join(missed)}")
+    return exit_code()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

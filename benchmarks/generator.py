@@ -25,6 +25,7 @@ from headgate.spark.local_cluster import LocalCluster
 from headgate.workloads.generated import ROWS_AT_A_TIME, GeneratedSource, Rows, SourceOptions
 from headgate.workloads.nexmark.events import SCHEMA, Settings, events
 from headgate.workloads.nexmark.source import NexmarkSource
+from verdicts import exit_code, verdict
 
 ROWS = 1_000_000
 """Of a batch."""
@@ -104,11 +105,6 @@ def spread(values: Sequence[float], unit: float = 1.0) -> str:
     return "{:.2f} ({:.2f} to {:.2f})".format(*told)
 
 
-def verdict(met: bool) -> str:
-    """How a figure stands to what we hold ourselves to."""
-    return "met" if met else "MISSED"
-
-
 def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -136,10 +132,10 @@ def main() -> int:
     for name, values in reached.items():
         print(f"{name:8}  {spread(values, MILLION)}")
     shares = [ours / theirs for ours, theirs in zip(reached["full"], reached["trivial"], strict=True)]
-    fast, near = statistics.median(reached["plain"]) >= MILLION, statistics.median(shares) >= LEAST_SHARE
-    print(f"plain: at least a million a second: {verdict(fast)}")
-    print(f"full against trivial, round by round: {spread(shares)}; at least {LEAST_SHARE:g}: {verdict(near)}")
-    return 0 if fast and near else 1
+    print(verdict("plain: at least a million a second", statistics.median(reached["plain"]) >= MILLION))
+    near = f"full against trivial, round by round: {spread(shares)}; at least {LEAST_SHARE:g}"
+    print(verdict(near, statistics.median(shares) >= LEAST_SHARE))
+    return exit_code()
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
 from noise import noise
+from verdicts import exit_code, verdict
 
 BINS = 16
 FEW, MANY = 2, 4
@@ -307,7 +308,7 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrate
     kept = read_state(LocalFolders(bench.folder)).bytes / 1e6
     normal = statistics.median(bench.normal())
     print(f"{megabytes} MB of values, {kept:,.0f} MB of files in {BINS} bins")
-    verdict(
+    say(
         f"a normal batch on {FEW} executors takes {normal:.2f} s, {USUAL:g} s +- {APART:.0%}",
         abs(normal / USUAL - 1) <= APART,
     )
@@ -330,7 +331,7 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrate
     for size in (MANY, FEW):
         judge([one for one in done if one.executors == size], size)
     even_ones = [one for one in done if one.strategy != "hottest-first"]
-    verdict("no bin moved that need not", all(one.bins == one.least for one in even_ones))
+    say("no bin moved that need not", all(one.bins == one.least for one in even_ones))
     return done
 
 
@@ -344,10 +345,10 @@ def judge(ran: Sequence[Migrated], executors: int) -> None:
     print(f"  to {executors}: {', '.join(_adds(strategy, of[strategy]) for strategy in STRATEGIES)}")
     print(f"  to load one bin takes its task {one_bin:.2f} s ({loads[0]:.2f} to {loads[-1]:.2f}) where fluid moves it")
     fluid, sudden, batched = adds["fluid"], adds["sudden"], adds["batched"]
-    verdict(f"fluid adds {fluid:.2f} s to a batch, at most 1.3 x {one_bin:.2f} s", fluid <= 1.3 * one_bin)
-    verdict(f"and at most half of what sudden adds, {sudden:.2f} s", fluid <= 0.5 * sudden)
-    verdict(f"batched, {batched:.2f} s, in between", fluid <= batched + CHANCE and batched <= sudden + CHANCE)
-    verdict("with fewer batches than fluid", batches["batched"] < batches["fluid"])
+    say(f"fluid adds {fluid:.2f} s to a batch, at most 1.3 x {one_bin:.2f} s", fluid <= 1.3 * one_bin)
+    say(f"and at most half of what sudden adds, {sudden:.2f} s", fluid <= 0.5 * sudden)
+    say(f"batched, {batched:.2f} s, in between", fluid <= batched + CHANCE and batched <= sudden + CHANCE)
+    say("with fewer batches than fluid", batches["batched"] < batches["fluid"])
 
 
 def _adds(strategy: Strategy, ran: Sequence[Migrated]) -> str:
@@ -356,14 +357,9 @@ def _adds(strategy: Strategy, ran: Sequence[Migrated]) -> str:
     return f"{strategy} adds {statistics.median(adds):.2f} s ({adds[0]:.2f} to {adds[-1]:.2f})"
 
 
-_missed: list[str] = []
-
-
-def verdict(what: str, held: bool) -> None:
+def say(what: str, held: bool) -> None:
     """A line."""
-    if not held:
-        _missed.append(what)
-    print(f"  {what}: {'met' if held else 'MISSED'}", flush=True)
+    print("  " + verdict(what, held), flush=True)
 
 
 def rows_of(done: dict[int, list[Migrated]]) -> list[tuple[str, list[Panel]]]:
@@ -450,7 +446,7 @@ def main() -> int:
                 left_alone(cluster, megabytes)
     if given.picture is not None:
         given.picture.write_text(picture(rows_of(done)), encoding="utf-8")
-    return 1 if _missed else 0
+    return exit_code()
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ from headgate.model.errors import InputError, in_brief
 from headgate.runtime.entries import Cluster, Entry, Seen
 from headgate.runtime.journal import Journal
 from right_size import HEADROOM, MOST, ONE_STEP, SETTLING, SIDES, TRIGGER, Outcome, least_that_does, moves_in
+from verdicts import exit_code, verdict
 
 T = TypeVar("T")
 BUILD = Path(__file__).parents[1] / "examples" / "jobs" / "workload.py"
@@ -288,7 +289,7 @@ def told(row: Row) -> str:
     )
 
 
-def verdicts(rows: Sequence[Row]) -> list[tuple[str, bool]]:
+def wanted(rows: Sequence[Row]) -> list[tuple[str, bool]]:
     """What we hold ourselves to, and whether it was met. A run that failed is in none of the counts."""
     steps = [row.steps for row in rows if row.steps is not None]
     once, most, right = steps.count(1), max(steps, default=0), sum(row.right for row in rows)
@@ -382,9 +383,9 @@ def main() -> int:
     ours = [sum(row.steps == count for row in rows) for count in DS2_RUNS]
     print(f"runs in one, two, three steps: {', '.join(map(str, ours))} of {len(rows)}", end="; ")
     print(f"DS2's paper: {', '.join(map(str, DS2_RUNS.values()))} of {sum(DS2_RUNS.values())}")
-    for what, met in verdicts(rows):
-        print(f"{what}: {'met' if met else 'MISSED'}")
-    return 0 if all(met for _, met in verdicts(rows)) else 1
+    for what, met in wanted(rows):
+        print(verdict(what, met))
+    return exit_code()
 
 
 if __name__ == "__main__":

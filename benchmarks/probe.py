@@ -27,6 +27,7 @@ import argparse
 import os
 import random
 import statistics
+import sys
 import tempfile
 import time
 import urllib.request
@@ -43,6 +44,7 @@ from headgate.spark.internals.status_store import StatusStore
 from headgate.spark.live_batches import LiveBatches
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.probe import Probe
+from verdicts import exit_code, verdict
 
 TASKS = 100
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -165,11 +167,6 @@ def wait_for_batch(query: Any, number: int) -> None:
         time.sleep(0.2)
 
 
-def verdict(value: float) -> str:
-    """How a figure stands to what we hold ourselves to."""
-    return "met" if value < LIMIT else "MISSED"
-
-
 def cost(bench: Bench, given: argparse.Namespace) -> None:
     """Both figures."""
     bench.fill_store(given.fill)
@@ -187,9 +184,9 @@ def cost(bench: Bench, given: argparse.Namespace) -> None:
     notes = list(map(str, bench.probe.notes))
     print(f"{len(pairs)} pairs of {given.batches} batches; {bench.seen:,} batches seen by the probe, notes: {notes}")
     loss = interval([100 * (1 - off.batch / on.batch) for on, off in pairs])
-    print(f"loss of throughput: {loss}; upper end under {LIMIT:g} %: {verdict(loss.high)}")
+    print(verdict(f"loss of throughput: {loss}; upper end under {LIMIT:g} %", loss.high < LIMIT))
     added = interval([on.cpu - off.cpu for on, off in pairs])
-    print(f"added driver CPU:   {added} of a core; upper end under {LIMIT:g} %: {verdict(added.high)}")
+    print(verdict(f"added driver CPU:   {added} of a core; upper end under {LIMIT:g} %", added.high < LIMIT))
 
 
 def channels(bench: Bench, given: argparse.Namespace) -> None:
@@ -258,7 +255,7 @@ def channels(bench: Bench, given: argparse.Namespace) -> None:
         print(f"  {way.__name__:24} {1000 * spent / given.repeat:8.2f} CPU  {1000 * wall / given.repeat:8.2f} wall")
 
 
-def main() -> None:
+def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=50)
@@ -277,7 +274,8 @@ def main() -> None:
         else:
             cost(bench, given)
         spark.stop()
+    return exit_code()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,6 +14,7 @@ register is no part of any batch; what the first tasks on a new executor took lo
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from headgate.spark.state_store_settings import ROCKSDB
 from headgate.workloads.load import Constant
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
+from verdicts import exit_code, verdict
 
 BINS = 16
 FEW, MANY = 2, 4
@@ -172,7 +174,7 @@ def show(one: Round) -> None:
     )
 
 
-def main() -> None:
+def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="of each kind")
@@ -207,11 +209,12 @@ def main() -> None:
     leaving = [one.leaving for one in rounds]
     print(f"leaving {statistics.median(leaving):.2f} ({min(leaving):.2f} to {max(leaving):.2f}) times normal")
     worst = max(one.joining for one in rounds if one.warm)
-    print(f"joining, warmed, at most {JOIN_LIMIT:g} times: {'met' if worst <= JOIN_LIMIT else 'MISSED'}")
-    print(f"leaving, at most {LEAVE_LIMIT:g} times: {'met' if max(leaving) <= LEAVE_LIMIT else 'MISSED'}")
+    print(verdict(f"joining, warmed, at most {JOIN_LIMIT:g} times", worst <= JOIN_LIMIT))
+    print(verdict(f"leaving, at most {LEAVE_LIMIT:g} times", max(leaving) <= LEAVE_LIMIT))
     clean = all(one.join.lost + one.leave.lost + one.missed == 0 for one in rounds)
-    print(f"no batch failed or missed, no attempt lost: {'met' if clean else 'MISSED'}")
+    print(verdict("no batch failed or missed, no attempt lost", clean))
+    return exit_code()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

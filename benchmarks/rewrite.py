@@ -29,6 +29,7 @@ from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.rewriting import rewrite
 from headgate.spark.state_store_settings import ROCKSDB
 from noise import noise
+from verdicts import exit_code, verdict
 
 BINS, OTHER, MANY = 16, 24, 96
 ROWS = 50_000
@@ -115,11 +116,10 @@ def main() -> int:
         finely = rewritten(spark, sizes[1], WIDE, over=(MANY,))
         narrow = rewritten(spark, NARROW_MEGABYTES, NARROW)
         spark.stop()
-    straight = linear(*wide)
-    print(f"linear: {'met' if straight else 'MISSED'}")
+    print(verdict("linear", linear(*wide)))
     close = all(abs(one.expected / one.seconds - 1) <= LIMIT for ran in (*wide, finely, narrow) for one in ran)
-    print(f"every estimate within {LIMIT:.0%}: {'met' if close else 'MISSED'}")
-    return 0 if straight and close else 1
+    print(verdict(f"every estimate within {LIMIT:.0%}", close))
+    return exit_code()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ executors; the median of how far they are apart), slot-seconds, and what was dec
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ from headgate.spark.state_store_settings import ROCKSDB
 from headgate.workloads.load import Constant, Load, Sine, Step
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
+from verdicts import exit_code, verdict
 
 MOST = 8
 TRIGGER = 8.0
@@ -177,7 +179,7 @@ def said(decided: Sequence[int]) -> str:
     return " -> ".join(map(str, decided)) or "nothing"
 
 
-def main() -> None:
+def main() -> int:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", default=",".join(RUNS))
@@ -189,11 +191,10 @@ def main() -> None:
             run = RUNS[name] if given.seconds is None else RUNS[name]._replace(seconds=given.seconds)
             with LocalCluster(workers=1, slots=MOST, memory="8g", folder=Path(folder) / name, late=True) as cluster:
                 agree.append(compare(name, run, cluster))
-    print(
-        f"batch times within {BATCHES_APART:.0%}, slot-seconds within {SLOTS_APART:.0%}, same decisions: "
-        f"{'met' if all(agree) else 'MISSED'}"
-    )
+    what = f"batch times within {BATCHES_APART:.0%}, slot-seconds within {SLOTS_APART:.0%}, same decisions"
+    print(verdict(what, all(agree)))
+    return exit_code()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
