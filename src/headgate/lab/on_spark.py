@@ -45,11 +45,15 @@ def on_spark(cells: Sequence[Cell], master: str) -> Iterator[Outcome]:
                     # One cell a task: they differ too much in length to be dealt out beforehand.
                     outcomes = context.parallelize(some, len(some)).map(run_cell).collect()
                 except (Py4JJavaError, PySparkException) as problem:
-                    raise InputError(
-                        f"--spark {master}: {in_brief(problem)}; executors need numpy and msgspec: "
-                        "name a Python that has them in PYSPARK_PYTHON"
-                    ) from None
+                    raise InputError(f"--spark {master}: {in_brief(problem)}{_remedy(problem)}") from None
                 yield from outcomes
     finally:
         if found is None:
             spark.stop()
+
+
+def _remedy(problem: Exception) -> str:
+    """For what can be helped from here: a Python on the executors that lacks what Headgate needs."""
+    if "ModuleNotFoundError" not in str(problem):
+        return ""
+    return "; executors need numpy and msgspec: name a Python that has them in PYSPARK_PYTHON"
