@@ -7,6 +7,7 @@ from typing import NamedTuple
 import hypothesis
 import pytest
 
+from checkpoint_files import Checkpoint
 from headgate.cli.main import main
 
 PROJECT = Path(__file__).parent.parent
@@ -47,6 +48,12 @@ def file(tmp_path: Path) -> Callable[[str, str], str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    """A checkpoint without batches, to be filled by hand."""
+    return Checkpoint(tmp_path / "checkpoint")
 
 
 @pytest.fixture(scope="session")

@@ -145,6 +145,7 @@ CASES = {
     "rewrite-intent": rewrite(intent(Restart)),
     "rewrite-drained": rewrite(carried("drained")),
     "rewrite-begun": rewrite(carried("s to rewrite$")),
+    "rewrite-written": rewrite(carried("read once more and compared$")),
     "rewrite-done": rewrite(carried("state rewritten")),
     "executor-registered": grow(carried("registered"), executor=True),
     "executor-spreading": grow(intent(SpreadBins), executor=True),
@@ -156,6 +157,7 @@ BECAUSE_OF_A_KILL = (
     "could not warm executor",
     "told to move; no batch has shown it",
     "bins already; looking whether all is there",
+    "state is as asked",
 )
 """What the journal tells of a change only because somebody was killed in the middle of it."""
 

@@ -51,17 +51,20 @@ def run(given: argparse.Namespace) -> int:
         del number, frame
         pressed.append("stop" if pressed else "drain")
         # On a thread of its own: what is interrupted here may hold the very locks that this needs.
-        threading.Thread(target=told, args=(pressed[-1], running.query is not None), daemon=True).start()
-        if pressed[-1] == "stop" and running.query is None:
-            raise KeyboardInterrupt  # there is nothing yet that would look at the word
+        threading.Thread(target=told, args=(pressed[-1],), daemon=True).start()
+        if pressed[-1] == "stop" and (running.query is None or running.cuts_state):
+            raise KeyboardInterrupt  # there is nothing that would look at the word
 
-    def told(word: Word, runs: bool) -> None:
+    def told(word: Word) -> None:
         running.tell(word)
         if word == "stop":
-            view.say("ends at once")
-            return
-        waits = "waiting for the batch under way to end" if runs else "no query has started yet: waiting for Spark"
-        view.say(f"{waits}; Ctrl-C again ends at once")
+            view.say("ends as soon as the rewrite of its state is taken back" if running.cuts_state else "ends at once")
+        elif running.cuts_state:
+            view.say("waiting until its state is rewritten; Ctrl-C again takes that back and ends")
+        elif running.query is None:
+            view.say("no query has started yet: waiting for Spark; Ctrl-C again ends at once")
+        else:
+            view.say("waiting for the batch under way to end; Ctrl-C again ends at once")
 
     def listen() -> None:
         signal.signal(signal.SIGINT, interrupted)

@@ -17,7 +17,8 @@ def state_page(state: CheckpointState) -> list[str]:
     if not state.operators:
         return [*lines, "it keeps no state"]
     kept = {"rocksdb": "RocksDB", "in-memory": "the in-memory store", "other": state.provider_class}[state.provider]
-    lines.append(f"state in {kept}, {state.partitions} bins, {_megabytes(state.bytes)}{_rows(state.rows)}")
+    bins = state.partitions or max(len(operator.bins) for operator in state.operators)
+    lines.append(f"state in {kept}, {bins} bins, {_megabytes(state.bytes)}{_rows(state.rows)}")
     for operator in state.operators:
         stores = f", {len(operator.stores)} stores a bin" if len(operator.stores) > 1 else ""
         lines += [

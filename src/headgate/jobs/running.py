@@ -85,6 +85,8 @@ class Running:
         """Those that `build` has named, once it has run."""
         self.scaler: Scaler | None = None
         self.query: StreamingQuery | None = None
+        self.cuts_state = False
+        """Right now: then nothing looks at a word until that is over, or interrupted."""
         self._build = load_build(job)
         self._watch = watch
         self._journal = _journal(job.journal)
@@ -168,6 +170,8 @@ class Running:
         if self._said.is_set():  # while the cluster started
             return None, layout
         self._finish_rewrite(spark, layout)
+        if self._said.is_set():  # while state was rewritten
+            return None, layout
         self.query = self._started(spark, layout)
         self._say("the query has started")
         self.scaler = Scaler(
@@ -205,19 +209,24 @@ class Running:
             raise self._between(restart.plan, problem) from problem
         except Exception as problem:
             self._write(Spoke(time.time(), Failed(restart.plan, in_brief(problem))))
-            self.query = self._started(spark, layout)
+            if not self._said.is_set():  # who has interrupted it does not want it to go on
+                self.query = self._started(spark, layout)
             return layout
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
         return changed
 
     def _cut_state(self, spark: "SparkSession", layout: Layout, plan: int, bins: int | None) -> None:
-        self._rewrites.cut(
-            spark,
-            bins,
-            note=lambda what: self._note(plan, what),
-            say=self._say,
-            finish_last_batch=lambda: self._finish_last_batch(spark, layout),
-        )
+        self.cuts_state = True
+        try:
+            self._rewrites.cut(
+                spark,
+                bins,
+                note=lambda what: self._note(plan, what),
+                say=self._say,
+                finish_last_batch=lambda: self._finish_last_batch(spark, layout),
+            )
+        finally:
+            self.cuts_state = False
 
     def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
         """What was under way when the job before this one was killed; a job that cannot do it goes on without."""

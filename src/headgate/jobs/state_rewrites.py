@@ -1,7 +1,8 @@
 """A job's state, cut into another number of bins between two runs of its query; and what a killed job left of that.
 
 How far a rewrite got is in the checkpoint itself, and that one was wanted is in the journal: so whoever starts the job
-next can finish it.
+next can finish it. A query never goes on with half a rewrite, nor with one that nobody has compared with what was there
+before: whatever fails, what is left of it is looked at, and taken back or not started on.
 """
 
 import time
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from headgate.control.actions import Restart
 from headgate.control.said import Failed
+from headgate.formats.checkpoint.backup import backup_of
 from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import provider_of, read_state
@@ -18,17 +20,23 @@ from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, t
 from headgate.formats.checkpoint.unproven import never_compared
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
-from headgate.model.errors import HeadgateError, InputError
+from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.state_files import CheckpointState
 from headgate.runtime.entries import Carried, Intent, Spoke
 from headgate.runtime.journal import Journal
-from headgate.spark.rewriting import finished_before, refuse_while_running, rewrite
+from headgate.spark.rewriting import (
+    LeftBetweenError,
+    finished_before,
+    refuse_while_running,
+    rewrite,
+    taken_back,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_REWRITTEN = "state rewritten"
-"""How the journal says that it is done."""
+_REWRITTEN, _AS_ASKED = "state rewritten", "state is as asked"
+"""How the journal says that it is done, or was."""
 
 
 class StateRewrites:
@@ -41,7 +49,10 @@ class StateRewrites:
     def bins(self) -> int | None:
         """As the checkpoint has them; None before the first batch, and where it cannot be seen from here."""
         state = self._state()
-        return None if state is None else state.partitions
+        if state is None:
+            return None
+        # Where batches do not say it, the operators' files do.
+        return state.partitions or max((len(operator.bins) for operator in state.operators), default=None)
 
     def refusal(self, spark: "SparkSession", bins: int) -> str | None:
         """Why the state cannot be cut into so many bins, before its query is stopped for it; None where it can."""
@@ -75,11 +86,20 @@ class StateRewrites:
             return
         unchecked = self._never_compared(state)
         bins = state.rewriting or (state.partitions if unchecked else bins)
-        if bins is None or (bins == state.partitions and not unchecked and not state.rewriting):
+        if bins is None:
+            return
+        if bins == state.partitions and not unchecked and not state.rewriting:
+            # Said, or it would count as undone for ever, and be done after somebody has cut the state otherwise.
+            note(f"{_AS_ASKED}, in {bins} bins")
             return
         if state.rewriting is None and state.begun != state.committed:
             finish_last_batch()
-        done = rewrite(spark, state.path, bins, said=note, going=say, keep_backup=False)
+        try:
+            done = rewrite(spark, state.path, bins, said=note, going=say, keep_backup=False)
+        except LeftBetweenError:
+            raise
+        except Exception as problem:
+            raise self._not_gone_on_with(state.path, problem) from problem
         phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
         meant = "before, and compared now" if done.done_before else f"expected {done.expected:.1f} s"
         note(
@@ -94,7 +114,9 @@ class StateRewrites:
             match entry:
                 case Intent(action=Restart() as asked) if STATE in asked.layout.parallelism:
                     plan, bins = asked.plan, asked.layout.parallelism[STATE]
-                case Carried() if entry.plan == plan and entry.what.startswith((_REWRITTEN, "started again")):
+                case Carried() if entry.plan == plan and entry.what.startswith(
+                    (_REWRITTEN, _AS_ASKED, "started again")
+                ):
                     plan, bins = 0, None
                 case Spoke(said=Failed() as failed) if failed.plan == plan:
                     plan, bins = 0, None
@@ -119,6 +141,20 @@ class StateRewrites:
             f"{state.path}: its state is kept by {state.provider_class}, and {PROVIDER} asks for {asked}; a checkpoint "
             f"keeps its state store for life: take the setting out, or name another checkpoint"
         )
+
+    def _not_gone_on_with(self, path: str, problem: Exception) -> HeadgateError:
+        """An error to raise, once what has failed left nothing behind that a query must not start on."""
+        why = in_brief(problem).removeprefix(f"{path}: ")
+        try:
+            state = read_state(LocalFolders(path))
+            half, unchecked = state.rewriting is not None, self._never_compared(state)
+        except InputError as unreadable:
+            return LeftBetweenError(f"{path}: {why}; and what is left of it cannot be read: {unreadable}")
+        if half:
+            return taken_back(path, why, backup_of(path, state.begun or 0))
+        if unchecked:
+            return LeftBetweenError(f"{path}: {why}; so nobody has compared its rewrite with what was there before")
+        return HeadgateError(f"{path}: {why}")
 
     def _never_compared(self, state: CheckpointState) -> bool:
         """The last thing that happened is a rewrite that is over, whoever made it, and nobody has looked at it."""

@@ -141,11 +141,12 @@ def rewrite(
             to_be_compared(path, batch)
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         watch.over("rewrite")
+        said(f"{path}: written in {bins} bins; now they are read once more and compared")
     with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     watch.over("read after")
     if wrong:
-        raise _taken_back(path, f"after the rewrite {'; '.join(wrong)}", backup)
+        raise taken_back(path, f"after the rewrite {'; '.join(wrong)}", backup)
     compared(path)
     if not keep_backup:
         backup = _remove(backup)
@@ -171,7 +172,8 @@ def refuse(path: str, bins: int) -> None:
     refuse_for_good(state, bins)
     if finished_before(state, bins) is None:
         refuse_for_now(state, bins)
-        _refuse_without_room(state)
+        if state.rewriting is None:  # one that was begun has much of its room already, and must be finished
+            _refuse_without_room(state)
 
 
 def refuse_while_running(spark: "SparkSession", state: CheckpointState, bins: int) -> None:
@@ -263,18 +265,21 @@ def _or_taken_back(path: str, backup: Path | None, failed: str, *, done_before: 
             f"over, it is finished (say it again) or taken back (headgate state undo)"
         ) from problem
     except Exception as problem:
-        raise _taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
+        raise taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
     except BaseException as problem:
         if done_before:
             raise
-        told = _taken_back(path, "the rewrite was interrupted", backup)
+        told = taken_back(path, "the rewrite was interrupted", backup)
         if isinstance(problem, KeyboardInterrupt):
             raise told from problem
         raise
 
 
-def _taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
-    """An error to raise, once the checkpoint is as it was; no task may be writing any more."""
+def taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
+    """An error to raise, once the checkpoint is as it was; no task may be writing any more.
+
+    A `LeftBetweenError` where that is not possible.
+    """
     try:
         begun = last_begun(path)
         if begun is None or bins_before_rewrite(path, begun) is None:
