@@ -57,7 +57,7 @@ bench-rescale: $(READY) ## what executors that join and leave do to the batches 
 bench-convergence: $(READY) ## steps to the right size from under and over, by policy (an hour and a half)
 	$(BIN)/python benchmarks/convergence.py
 
-bench-migration: $(READY) ## what moving state adds to batches, by strategy, beside a restart and Spark left alone (three quarters of an hour)
+bench-migration: $(READY) ## what moving state adds to batches, by strategy, beside a restart and Spark left alone (an hour, with nothing else on the machine)
 	$(BIN)/python benchmarks/migration.py
 
 bench-rewrite: $(READY) ## how long cutting state into another number of bins takes, by size, and what was expected
