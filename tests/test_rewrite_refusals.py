@@ -63,6 +63,14 @@ def test_state_with_ids_of_its_own_is_refused_by_name(checkpoint):
         refuse_for_good(checkpoint.read(), 8)
 
 
+def test_commits_of_a_version_that_nobody_rewrites_are_refused_before_anything_is_read(checkpoint):
+    rewritable(checkpoint)
+    checkpoint.write("commits/6", 'v3\n{"nextBatchWatermarkMs":0}')
+    assert len(checkpoint.read().operators) == 1  # it can be looked at
+    with pytest.raises(InputError, match="version v3 of the log of commits; only v1 can be rewritten"):
+        refuse_for_good(checkpoint.read(), 8)
+
+
 def test_of_two_that_change_a_checkpoint_the_second_is_refused(checkpoint, capsys):
     rewritable(checkpoint)
     with locked(str(checkpoint.folder)):

@@ -37,6 +37,8 @@ examples:
 
 exit codes: 0 done, 2 something wrong with the input (one line on standard error says what and where)
 """
+_MOST_DIGITS = 6
+"""Of a bin's number; nobody has more bins, and Python reads no number of thousands of digits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +152,7 @@ def _bins(words: Sequence[str]) -> dict[int, str]:
     found: dict[int, str] = {}
     for word in words:
         number, _, executor = word.partition("=")
-        if not (number.isascii() and number.isdigit() and executor):
+        if not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS and executor):
             raise InputError(f"move: {word} is not BIN=EXECUTOR, such as 3=1")
         if int(number) in found:
             raise InputError(f"move: bin {number} is given twice")

@@ -22,10 +22,15 @@ def refuse_for_good(state: CheckpointState, bins: int) -> None:
         )
     if state.partitions is None:
         raise InputError(f"{state.path}: does not say how many bins it has, so they cannot be told from new ones")
-    if state.unique_ids:
+    if state.commits == "v2":
         raise InputError(
             f"{state.path}: has ids in the names of its state (spark.sql.streaming.stateStore.checkpointFormatVersion "
             f"2), which Headgate does not rewrite yet"
+        )
+    if state.commits != "v1":
+        raise InputError(
+            f"{state.path}: version {state.commits or '(none)'} of the log of commits; only v1 can be rewritten, so "
+            f"leave the number of bins"
         )
     for operator in state.operators:
         if state.partitions > 1 and not any(one.there for one in operator.bins[1:]):

@@ -78,8 +78,8 @@ class CheckpointState(msgspec.Struct, frozen=True):
     rewriting: int | None
     """The number of bins that a rewrite of state, begun and not finished, is making; None where none is."""
     operators: tuple[StateOperator, ...]
-    unique_ids: bool = False
-    """Whether versions of state have ids of their own (checkpoint format 2)."""
+    commits: str = "v1"
+    """The version of the log of commits; in the second, versions of state have ids of their own."""
 
     @property
     def bytes(self) -> int:

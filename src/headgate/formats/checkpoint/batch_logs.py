@@ -53,9 +53,9 @@ def bins_of(folders: Folders, batch: int) -> int | None:
     return int(told)
 
 
-def has_unique_ids(folders: Folders, batch: int) -> bool:
-    """Whether the commit of a batch names the ids of the state it made (version 2 of the commit log)."""
-    return text(folders, f"commits/{batch}").startswith("v2")
+def commit_version(folders: Folders, batch: int) -> str:
+    """The version of the commit of a batch: the second names the ids of the state that the batch made."""
+    return text(folders, f"commits/{batch}").partition("\n")[0].strip()
 
 
 def text(folders: Folders, path: str) -> str:

@@ -7,7 +7,7 @@ from headgate.formats.checkpoint.batch_logs import (
     PROVIDER,
     batches,
     bins_of,
-    has_unique_ids,
+    commit_version,
     settings_of,
     text,
 )
@@ -70,7 +70,7 @@ def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
         next_one,
         _rewriting(folders, last, next_one, partitions),
         tuple(_operators(folders, last, partitions)) if last is not None else (),
-        last is not None and has_unique_ids(folders, last),
+        commit_version(folders, last) if last is not None else "v1",
     )
 
 
@@ -99,7 +99,7 @@ def _rewriting(folders: Folders, last: int | None, begun: int | None, partitions
 def _operators(folders: Folders, batch: int, partitions: int | None) -> list[StateOperator]:
     found = []
     for folder in folders.inside("state"):
-        if not (folder.folder and folder.name.isdigit()):
+        if not (folder.folder and folder.name.isascii() and folder.name.isdigit()):
             continue
         told = _operator_file(folders, f"state/{folder.name}/_metadata", batch)
         names = tuple(store.name for store in told.stores)
@@ -114,7 +114,7 @@ def _operators(folders: Folders, batch: int, partitions: int | None) -> list[Sta
 
 def _operator_file(folders: Folders, path: str, batch: int) -> _OperatorFile:
     """Version 1 is a file; version 2 a folder of them, one for each batch that changed it."""
-    newer = [int(one.name) for one in folders.inside(f"{path}/v2") if one.name.isdigit() and int(one.name) <= batch]
+    newer = [number for number in batches(folders, f"{path}/v2") if number <= batch]
     file = f"{path}/v2/{max(newer)}" if newer else f"{path}/metadata"
     version, _, body = text(folders, file).partition("\n")
     if version.strip() not in KNOWN:
