@@ -225,6 +225,9 @@ class Running:
                 say=self._say,
                 finish_last_batch=lambda: self._finish_last_batch(spark, layout),
             )
+        except KeyboardInterrupt:  # before it began, or it would have been taken back: who does that wants it no more
+            self._write(Spoke(time.time(), Failed(plan, "interrupted before state was rewritten")))
+            raise
         finally:
             self.cuts_state = False
 
