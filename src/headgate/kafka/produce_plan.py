@@ -25,6 +25,7 @@ class Progress(msgspec.Struct, frozen=True):
     """How far it is."""
 
     seconds: float
+    """Since the load began; in the end, up to when the last event was delivered."""
     delivered: int
     due: int | None
     """By the load; None without one."""

@@ -6,22 +6,23 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from headgate.kafka.address import Address
 from headgate.model.errors import InputError
 
-_PATIENCE = 10.0
+PATIENCE = 10.0
+"""Seconds in which a broker answers."""
 
 
 def make_topic(address: Address, partitions: int, config: dict[str, str] | None = None) -> bool:
     """Make the topic; False where it was there. `InputError` where no broker answers."""
     admin = AdminClient({"bootstrap.servers": address.servers, "log_level": 0})
     try:
-        if address.topic in admin.list_topics(timeout=_PATIENCE).topics:
+        if address.topic in admin.list_topics(timeout=PATIENCE).topics:
             return False
         # As many copies as the broker has by default.
         made = admin.create_topics([NewTopic(address.topic, partitions, -1, config=config or {})])
-        made[address.topic].result(_PATIENCE)
+        made[address.topic].result(PATIENCE)
     except KafkaException as problem:
-        raise InputError(f"{address}: {_said(problem)}") from None
+        raise InputError(f"{address}: {what_it_says(problem)}") from None
     except TimeoutError:
-        raise InputError(f"{address}: the topic was not made within {_PATIENCE:.0f} s; does the broker run?") from None
+        raise InputError(f"{address}: the topic was not made within {PATIENCE:.0f} s; does the broker run?") from None
     return True
 
 
@@ -34,21 +35,22 @@ def bounds(address: Address) -> dict[int, tuple[int, int]]:
     """Partition -> its first record, and the next that will be written. `InputError` where there is no such topic."""
     consumer = Consumer({"bootstrap.servers": address.servers, "group.id": "headgate", "log_level": 0})
     try:
-        known = consumer.list_topics(address.topic, timeout=_PATIENCE).topics[address.topic]
+        known = consumer.list_topics(address.topic, timeout=PATIENCE).topics[address.topic]
         if known.error is not None or not known.partitions:
             raise InputError(f"{address}: there is no such topic ({known.error or 'it has no partitions'})")
         return {
-            partition: consumer.get_watermark_offsets(TopicPartition(address.topic, partition), timeout=_PATIENCE)
+            partition: consumer.get_watermark_offsets(TopicPartition(address.topic, partition), timeout=PATIENCE)
             for partition in sorted(known.partitions)
         }
     except KafkaException as problem:
-        raise InputError(f"{address}: {_said(problem)}") from None
+        raise InputError(f"{address}: {what_it_says(problem)}") from None
     finally:
         consumer.close()
 
 
-def _said(problem: KafkaException) -> str:
+def what_it_says(problem: KafkaException) -> str:
+    """In a line, without the names of codes."""
     error = problem.args[0]
     if error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT"):
-        return f"no broker answers within {_PATIENCE:.0f} s; is it running there?"
+        return f"no broker answers within {PATIENCE:.0f} s; is it running there?"
     return str(error.str())
