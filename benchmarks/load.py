@@ -34,7 +34,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
-from headgate.jobs.workload_bench import due_at
+from headgate.jobs.bench_figures import due_at
 from headgate.kafka.address import Address
 from headgate.kafka.jars import KAFKA, jars
 from headgate.kafka.local_broker import LocalBroker

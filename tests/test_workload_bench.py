@@ -1,22 +1,10 @@
-"""What `headgate bench` makes of batches: where it begins and ends, and the arithmetic, without Spark."""
-
-import json
+"""Where `headgate bench` begins to measure and where it ends, and what it gives the source, without Spark."""
 
 import pytest
-from msgspec.structs import replace
 
 from batches import Op, batch
-from headgate.jobs.bench_result import BenchPlan
-from headgate.jobs.workload_bench import Ran, batches_for, measured, source_options
+from headgate.jobs.workload_bench import batches_for, source_options
 from headgate.model.errors import InputError
-from headgate.model.microbatch import SourceRead
-from headgate.workloads.load import Constant, Step
-from headgate.workloads.query import Query
-
-BEGAN = 1_800_000_000
-"""When the stream began, by the wall's clock."""
-PLAN = BenchPlan("nexmark", ("q1",), slots=2)
-QUERY = Query("q1", "what it asks", lambda stream: stream)
 
 
 class Running:
@@ -57,55 +45,6 @@ def test_a_batch_that_does_not_end_is_given_up():
     probe = Probe(every=500.0)
     with pytest.raises(InputError, match="0 batches with records ended in 130 s: 2 are needed, and one after 10 s"):
         batches_for(Running(), probe, 10.0, 2, probe.clock)
-
-
-def batch_of(second, lasting, first, last):
-    """One that begins so many seconds after the stream and reads events from the first up to the last."""
-    start, end = (json.dumps({"number": number, "began": BEGAN}) for number in (first, last))
-    read = SourceRead("nexmark", start, end, end, last - first, 0.0)
-    began, duration = round((BEGAN + second) * 1000), round(lasting * 1000)
-    return replace(batch({"a": Op([1])}), began=began, duration=duration, sources=(read,))
-
-
-def test_a_query_that_falls_behind_its_load_is_measured_by_what_it_does():
-    # 1,000 events a second come and it does 500: each batch takes all that came and lasts twice as long as the last.
-    batches = [batch_of(2, 4, 0, 2000), batch_of(6, 8, 2000, 6000), batch_of(14, 16, 6000, 14000)]
-    found = measured(PLAN, QUERY, Constant(1000), Ran(batches[0], batches[1:], cpu_seconds=6.0))
-    assert (found.events, found.seconds, found.events_per_second) == (12_000, 24.0, 500.0)
-    assert (found.asked_per_second, found.falls_behind) == (1000.0, True)
-    assert found.cpu_seconds_per_million == 500.0
-
-
-def test_a_query_that_keeps_up_reads_what_comes():
-    batches = [batch_of(at, 0.4, 1000 * (at - 1), 1000 * at) for at in range(1, 12)]
-    found = measured(PLAN, QUERY, Constant(1000), Ran(batches[0], batches[1:], cpu_seconds=1.0))
-    assert (found.events, found.seconds, found.events_per_second) == (10_000, 10.0, 1000.0)
-    assert not found.falls_behind
-    # Events of a batch were due evenly over the second before it began: the youngest is as old as the batch is long.
-    assert 0.4 <= found.freshness.p50 <= 1.4
-
-
-def test_what_was_asked_is_what_came_by_the_load_meanwhile():
-    # From second 5 to second 15: five seconds at 100 a second and five at 300.
-    batches = [batch_of(3, 2, 0, 300), batch_of(5, 5, 300, 500), batch_of(10, 5, 500, 1000)]
-    found = measured(PLAN, QUERY, Step(100, 300, at=10), Ran(batches[0], batches[1:], cpu_seconds=1.0))
-    assert found.asked_per_second == 200.0
-    assert found.events_per_second == 70.0
-
-
-def test_without_a_load_nothing_is_asked_and_nothing_falls_behind():
-    batches = [batch_of(0, 2, 0, 100), batch_of(2, 2, 100, 200), batch_of(5, 2, 200, 300)]
-    found = measured(PLAN, QUERY, None, Ran(batches[0], batches[1:], cpu_seconds=float("nan")))
-    assert (found.events_per_second, found.asked_per_second, found.falls_behind) == (40.0, None, False)
-    assert (found.freshness, found.cpu_seconds_per_million) == (None, None)
-
-
-def test_speed_is_also_told_for_each_core_and_beside_what_is_published_of_flink():
-    batches = [batch_of(0, 2, 0, 100), batch_of(2, 2, 100, 200), batch_of(5, 2, 200, 300)]
-    ran = Ran(batches[0], batches[1:], cpu_seconds=1.0)
-    found = measured(BenchPlan("nexmark", ("q1",), slots=4), QUERY, None, ran)
-    assert (found.events_per_second, found.per_core, found.flink_per_core) == (40.0, 10.0, 158_000.0)
-    assert measured(BenchPlan("psm", ("q1",)), QUERY, None, ran).flink_per_core is None
 
 
 def test_event_time_is_as_fast_as_the_load_unless_its_rate_is_given():

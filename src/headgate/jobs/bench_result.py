@@ -60,19 +60,24 @@ class Measured(msgspec.Struct, frozen=True):
     events_per_second: float
     batch: Percentiles
     freshness: Percentiles | None
-    """Age of events when their batch ended, from when they were due; None without a load."""
+    """Age of events when their batch ended, from when they were due, each event for one; None without a load."""
     state_rows: int
     state_bytes: int
     cpu_seconds_per_million: float | None
     """Of executors and their Python, for a million events; None where the system does not tell."""
     asked_per_second: float | None = None
-    """Events that came by the load meanwhile; None without one, and in results from before it was kept."""
+    """Events that became due by the load for these batches; None without one, and in results from before that."""
     falls_behind: bool = False
-    """Whether it reads clearly less than comes."""
+    """Whether events wait longer and longer."""
     per_core: float | None = None
-    """Events a second for each slot; None in results from before it was kept."""
+    """Events a second for each slot, or for each processor where there are fewer; None in results from before it was
+    kept."""
     flink_per_core: float | None = None
     """The same of Flink, as published, on other hardware; None where nothing is."""
+    later_each_second: float | None = None
+    """Seconds that events wait longer, when their batch begins, for each second that goes by; None without a load."""
+    missing: tuple[int, ...] = ()
+    """Numbers of batches that were not seen: their events are counted, their times and ages are not."""
 
 
 class BenchResult(msgspec.Struct, frozen=True):

@@ -1,40 +1,31 @@
 """Queries of a workload, one after the other on a cluster of their own, and how each did.
 
-What counts begins after a warm-up and is whole batches: throughput is what they read, by the time from the end of the
-batch before them to the end of the last. So it is what the query sustains, not its best batch; and of a query that
-falls behind its load, whose batches grow, it is what it does, not what came.
+What counts begins after a warm-up and is whole batches (`bench_figures.py` says what they come to).
 """
 
-import bisect
-import json
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import msgspec
-import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headgate.jobs.bench_result import FLINK_PER_CORE, BenchPlan, Measured, Percentiles
+from headgate.jobs.bench_figures import Ran, measured
+from headgate.jobs.bench_result import BenchPlan, Measured
 from headgate.model.errors import InputError, did_you_mean, in_brief
 from headgate.model.microbatch import MicroBatch
+from headgate.spark.host_processors import available
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.probe import Probe
 from headgate.spark.state_store_settings import ROCKSDB
-from headgate.workloads.load import Load, load_from_text
+from headgate.workloads.load import load_from_text
 from headgate.workloads.query import Query
 from headgate.workloads.registry import WORKLOADS, Workload
 
 _MEMORY = "2g"
 _ROOM = "4g"
-_POINTS = 20
-"""Of each batch: records whose age is taken, evenly from its first to its last."""
-_MILLION = 1e6
-_KEEPS_UP = 0.9
-"""Of the load: a query that reads less falls behind. Clearly less than 1, because batches are not all of one length."""
 _PATIENCE = 120.0
 """Seconds beyond those that were given, for a query that is slow."""
 
@@ -100,25 +91,9 @@ def run_bench(plan: BenchPlan, told: Callable[[str], None]) -> Iterator[Measured
                 except (InputError, PySparkException) as problem:
                     told(f"{name}: {in_brief(problem)}")
                 else:
-                    yield measured(plan, query, load, ran)
+                    yield measured(plan, query, load, ran, available())
         finally:
             spark.stop()
-
-
-class Ran(msgspec.Struct, frozen=True):
-    """Batches of a query, and what they cost."""
-
-    before: MicroBatch
-    """The last one of the warm-up."""
-    batches: list[MicroBatch]
-    """Those after it; at least two."""
-    cpu_seconds: float
-    """From the end of the batch before them to the end of the last."""
-
-    @property
-    def seconds(self) -> float:
-        """As the processor time: what a batch reads is only read when it ends."""
-        return (_ended(self.batches[-1]) - _ended(self.before)) / 1000
 
 
 def _run(
@@ -170,73 +145,3 @@ def batches_for(
                 f"{len(seen)} batches with records ended in {seconds + _PATIENCE:.0f} s: {least} are needed, and one "
                 f"after {seconds:g} s; give more time, or smaller batches by --rows-per-batch"
             )
-
-
-def measured(plan: BenchPlan, query: Query, load: Load | None, ran: Ran) -> Measured:
-    """How a query did, by its batches."""
-    last = ran.batches[-1]
-    events = sum(map(_events, ran.batches))
-    rate = events / ran.seconds
-    cpu = ran.cpu_seconds / max(1, events) * _MILLION
-    asked = _asked(load, ran) if load is not None else None
-    return Measured(
-        query.name,
-        query.asks,
-        len(ran.batches),
-        events,
-        ran.seconds,
-        rate,
-        _percentiles([batch.duration / 1000 for batch in ran.batches]),
-        _percentiles([age for batch in ran.batches for age in _ages(batch, load)]) if load is not None else None,
-        sum(kept.rows for kept in last.state),
-        sum(kept.stored_bytes for kept in last.state),
-        None if np.isnan(cpu) else cpu,
-        asked,
-        asked is not None and rate < _KEEPS_UP * asked,
-        rate / plan.slots,
-        FLINK_PER_CORE.get(query.name) if plan.workload == "nexmark" else None,
-    )
-
-
-def _asked(load: Load, ran: Ran) -> float:
-    """Events a second that came by the load meanwhile."""
-    last = ran.batches[-1]
-    since = json.loads(last.sources[0].end)["began"]
-    until = _ended(last) / 1000 - since
-    return (load.records(until) - load.records(until - ran.seconds)) / ran.seconds
-
-
-def _ended(batch: MicroBatch) -> int:
-    return batch.began + batch.duration
-
-
-def _events(batch: MicroBatch) -> int:
-    """By offsets: a query that uses the stream twice reads it twice, and Spark counts what was read."""
-    return max((_number(source.end) - _number(source.start) for source in batch.sources), default=0)
-
-
-def _number(offset: str) -> int:
-    return int(json.loads(offset)["number"]) if offset else 0
-
-
-def _percentiles(values: Sequence[float]) -> Percentiles:
-    return Percentiles(*(float(part) for part in np.percentile(values, (50, 95, 99))))
-
-
-def _ages(batch: MicroBatch, load: Load) -> Iterator[float]:
-    """How long before the batch's end some of its records were due."""
-    for source in batch.sources:
-        start, end = json.loads(source.start), json.loads(source.end)
-        ended = _ended(batch) / 1000 - start["began"]
-        for number in np.linspace(start["number"], end["number"], _POINTS, endpoint=False):
-            yield ended - due_at(load, float(number) + 1, ended)
-
-
-def due_at(load: Load, number: float, latest: float) -> float:
-    """The second at which so many records were due, to a millisecond; not after `latest`.
-
-    >>> round(due_at(load_from_text("constant(100)"), 250, 60.0), 2)
-    2.5
-    """
-    milliseconds = range(max(1, round(latest * 1000)))
-    return bisect.bisect_left(milliseconds, number, key=lambda moment: load.records(moment / 1000)) / 1000
