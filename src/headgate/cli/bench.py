@@ -72,6 +72,7 @@ def run(given: argparse.Namespace) -> int:
         print("\n".join(compared(*map(_read, given.files))))
         return 0
     from headgate.jobs.workload_bench import chosen, run_bench, source_options
+    from headgate.workloads.registry import rows_of
 
     if given.files:
         raise InputError(f"{' '.join(given.files)}: files are for `headgate bench compare`")
@@ -81,6 +82,7 @@ def run(given: argparse.Namespace) -> int:
     if given.load is not None:
         load_from_text(given.load)  # says what is wrong with it before anything starts
     options = dict(name_and_value(text) for text in given.option)
+    rows_of(given.what, options, "--load, --rows-per-batch and --slots")  # the same for options
     warm_up, lasting = seconds(given.warm_up), seconds(given.seconds)
     plan = BenchPlan(
         given.what,

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Write them."""
     try:
-        from headgate.kafka.producing import produce, rows_of
+        from headgate.kafka.producing import plan_rows, produce
         from headgate.kafka.topic import make_topic, records_in
     except ModuleNotFoundError as missing:
         raise InputError(f'{missing.name} is not installed; get it with: pip install "headgate[kafka,spark]"') from None
@@ -62,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
     to = address_from_text(given.to)
     options = dict(name_and_value(text) for text in given.option)
     plan = ProducePlan(given.workload, to, given.load, _events(given), given.processes, options)
-    rows_of(plan)  # says what is wrong with the options before a topic is made
+    plan_rows(plan)  # says what is wrong with the options before a topic is made
     if not make_topic(to, given.partitions) and not given.append and (there := records_in(to)):
         raise InputError(f"{to} has {there:,} records; name another topic, or give --append to add to them")
     told, stopped = _telling(), _stopping()

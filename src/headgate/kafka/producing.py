@@ -24,10 +24,10 @@ from confluent_kafka import KafkaException, Producer
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.kafka.topic import PATIENCE, what_it_says
 from headgate.model.errors import InputError, in_brief
-from headgate.workloads.generated import COMMON_OPTIONS, Rows, SourceOptions
+from headgate.workloads.generated import Rows
 from headgate.workloads.json_rows import json_rows
 from headgate.workloads.load import load_from_text
-from headgate.workloads.registry import WORKLOADS
+from headgate.workloads.registry import WORKLOADS, rows_of
 from headgate.workloads.scrambled import Numbers
 
 _STRIPE = 100
@@ -73,7 +73,7 @@ def produce(plan: ProducePlan, told: Callable[[Progress], object], stopped: Call
 
     Once `stopped()`, what is under way is finished and the rest left.
     """
-    rows_of(plan)  # says what is wrong with the options before anything starts
+    plan_rows(plan)  # says what is wrong with the options before anything starts
     shared = Shared(plan.processes)
     processes = _started(plan, shared)
     try:
@@ -141,13 +141,9 @@ def progress(plan: ProducePlan, shared: Shared, moment: float) -> Progress:
     return Progress(seconds, sum(shared.delivered), due)
 
 
-def rows_of(plan: ProducePlan) -> Rows:
+def plan_rows(plan: ProducePlan) -> Rows:
     """What makes its rows. `InputError` for options that are none."""
-    source = WORKLOADS[plan.workload].source
-    for name in plan.options:
-        if name in COMMON_OPTIONS:
-            raise InputError(f"option {name} is for reading from the source; here there are --load, --events and --for")
-    return source(dict(plan.options)).rows(SourceOptions(source.name(), plan.options, source.known))
+    return rows_of(plan.workload, plan.options, "--load, --events and --for")
 
 
 def write_part(plan: ProducePlan, part: int, shared: Shared) -> None:
@@ -168,7 +164,7 @@ def write_part(plan: ProducePlan, part: int, shared: Shared) -> None:
 class _Writer:
     def __init__(self, plan: ProducePlan, part: int, shared: Shared) -> None:
         self._plan, self._part, self._shared = plan, part, shared
-        self._rows = rows_of(plan)
+        self._rows = plan_rows(plan)
         self._key = WORKLOADS[plan.workload].source.key
         self._load = None if plan.load is None else load_from_text(plan.load)
         self._producer = Producer({**_DEFAULTS, "bootstrap.servers": plan.to.servers, "on_delivery": self._delivered})

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from headgate.model.errors import InputError
 from headgate.workloads.ads.source import AdsSource
 from headgate.workloads.ads.views_by_campaign import VIEWS_BY_CAMPAIGN
 from headgate.workloads.cars.source import CarsSource
 from headgate.workloads.cars.top_speed import TOP_SPEED
-from headgate.workloads.generated import GeneratedSource
+from headgate.workloads.generated import COMMON_OPTIONS, GeneratedSource, Rows, SourceOptions
 from headgate.workloads.nexmark.queries.registry import QUERIES as NEXMARK
 from headgate.workloads.nexmark.source import NexmarkSource
 from headgate.workloads.psm.queries.registry import QUERIES as PSM
@@ -28,3 +29,17 @@ WORKLOADS = {
     "ads": Workload(AdsSource, {VIEWS_BY_CAMPAIGN.name: VIEWS_BY_CAMPAIGN}),
     "cars": Workload(CarsSource, {TOP_SPEED.name: TOP_SPEED}),
 }
+
+
+def rows_of(workload: str, options: Mapping[str, str], instead: str) -> Rows:
+    """What makes its rows. `InputError` for options that are none, and for those that a command says in its own way.
+
+    >>> rows_of("nexmark", {"load": "constant(5)"}, "--load")
+    Traceback (most recent call last):
+    headgate.model.errors.InputError: option load is for reading from the source; here there are --load
+    """
+    source = WORKLOADS[workload].source
+    for name in options:
+        if name in COMMON_OPTIONS:
+            raise InputError(f"option {name} is for reading from the source; here there are {instead}")
+    return source(dict(options)).rows(SourceOptions(source.name(), options, source.known))
