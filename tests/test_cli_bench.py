@@ -45,13 +45,14 @@ def test_published_figures_of_flink_stand_beside_those_queries_that_have_one():
 
 
 def test_results_from_before_cores_and_loads_were_kept_can_still_be_compared(tmp_path, capsys):
-    newer = ("asked_per_second", "falls_behind", "per_core", "flink_per_core")
+    newer = ("asked_per_second", "falls_behind", "per_core", "flink_per_core", "later_each_second", "missing")
     old = msgspec.to_builtins(BenchResult(BenchPlan("nexmark", ("q1",)), (measured("q1", 1000.0),)))
     old["measured"] = [{name: value for name, value in one.items() if name not in newer} for one in old["measured"]]
     (tmp_path / "before").write_bytes(msgspec.json.encode(old))
     after = written(tmp_path / "after", measured("q1", 1500.0))
     assert main(["bench", "compare", str(tmp_path / "before"), after]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["q1", "1,500", "1,000", "1.50", "faster"]
+    said = capsys.readouterr().out.splitlines()[1].split()
+    assert said == ["q1", "1,500", "1,000", "1.50", "2.50", "2.50", "5.6", "5.6", "faster"]
 
 
 def test_a_query_that_falls_behind_its_load_is_named_under_the_table():
@@ -61,6 +62,16 @@ def test_a_query_that_falls_behind_its_load_is_named_under_the_table():
     lines = list(bench.table(BenchResult(plan, (measured("q1", 20_000.0, age), late))))
     assert lines[-1] == "q5 falls behind: it reads 12k of the 20k events/s that come"
     assert sum("falls behind" in line for line in lines) == 1
+    lines = list(bench.table(BenchResult(plan, (replace(late, later_each_second=0.4),))))
+    assert lines[-1] == (
+        "q5 falls behind: it reads 12k of the 20k events/s that come, and events wait 0.40 s longer each second"
+    )
+
+
+def test_batches_that_were_not_seen_are_named_under_the_table():
+    some = replace(measured("q5", 12_000.0), missing=(7, 9))
+    lines = list(bench.table(BenchResult(BenchPlan("nexmark", ("q5",)), (some,))))
+    assert lines[-1] == "q5: not seen: batches 7, 9; their events are counted, their times and ages are not"
 
 
 def test_two_results_are_compared_query_by_query(tmp_path, capsys):
@@ -68,9 +79,71 @@ def test_two_results_are_compared_query_by_query(tmp_path, capsys):
     after = written(tmp_path / "after", measured("q1", 1500.0), measured("q2", 1020.0), slots=4)
     assert main(["bench", "compare", before, after]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert [line.split()[3:] for line in said[1:3]] == [["1.50", "faster"], ["1.02", "about", "the", "same"]]
+    shown = [["1.50", "2.50", "2.50", "5.6", "5.6", "faster"], ["1.02", *"2.50 2.50 5.6 5.6 about the same".split()]]
+    assert [line.split()[3:] for line in said[1:3]] == shown
     assert said[3] == "only in one of them: q3"
     assert said[4].startswith("not measured alike: nexmark on 2 slots")
+
+
+def test_processor_time_and_state_stand_beside_the_speed_where_there_is_no_load(tmp_path, capsys):
+    before = written(tmp_path / "before", measured("q1", 1000.0))
+    leaner = replace(measured("q1", 1000.0), cpu_seconds_per_million=1.25, state_bytes=2_800_000)
+    assert main(["bench", "compare", before, written(tmp_path / "after", leaner)]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.split() == "query events/s before ratio CPU s/M before state MB before".split()
+    assert line.split() == "q1 1,000 1,000 1.00 1.25 2.50 2.8 5.6 about the same".split()
+
+
+def at_a_load(query, p50, p95, batch, cpu, **changed):
+    ran = replace(measured(query, 20_000.0, Percentiles(p50, p95, p95)), cpu_seconds_per_million=cpu)
+    return replace(ran, batch=Percentiles(batch, batch, batch), **changed)
+
+
+def test_with_a_load_events_that_are_younger_are_better_though_as_many_are_read(tmp_path, capsys):
+    # 20,000 a second are read before and after: what differs is how old they are, how long it takes and what it costs.
+    same, slow = (1.0, 2.0, 0.5, 4.0), {"falls_behind": True, "events_per_second": 10_000.0}
+    before = [
+        at_a_load("q1", *same), at_a_load("q2", *same), at_a_load("q3", *same), at_a_load("q4", *same),
+        at_a_load("q5", *same), at_a_load("q6", *same, **slow), at_a_load("q7", *same, **slow),
+    ]  # fmt: skip
+    after = [
+        at_a_load("q1", 0.5, 1.0, 0.25, 4.1), at_a_load("q2", 1.02, 1.95, 0.49, 4.0),
+        at_a_load("q3", 1.0, 2.0, 0.6, 2.0), at_a_load("q4", 1.2, 2.0, 0.5, None), at_a_load("q5", *same, **slow),
+        at_a_load("q6", *same), at_a_load("q7", *same, falls_behind=True, events_per_second=15_000.0),
+    ]  # fmt: skip
+    files = [
+        written(tmp_path / name, *ran, load="constant(20k)") for name, ran in (("before", before), ("after", after))
+    ]
+    assert main(["bench", "compare", *files]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == "query age p50 before age p95 before batch p50 before CPU s/M before state MB before".split()
+    first = "q1 0.50 s 1.00 s 1.00 s 2.00 s 0.25 s 0.50 s 4.10 4.00 5.6 5.6 better: age p50, age p95, batch p50"
+    assert lines[0].split() == first.split()
+    assert [line.split(" 5.6  ")[-1] for line in lines[1:]] == [
+        "about the same",
+        "better: CPU; worse: batch p50",
+        "worse: age p50",
+        "falls behind now",
+        "keeps up now",
+        "falls behind, as before; reads 1.50 times as much",
+    ]
+
+
+def test_an_earlier_result_stays_until_something_is_measured(tmp_path, monkeypatch):
+    earlier = written(tmp_path / "result", measured("q1", 1000.0))
+    kept = (tmp_path / "result").read_bytes()
+    seen = []
+
+    def measuring(plan, told):
+        seen.append((tmp_path / "result").read_bytes())
+        yield measured("q1", 1500.0)
+        seen.append((tmp_path / "result").read_bytes())
+
+    monkeypatch.setattr("headgate.jobs.workload_bench.run_bench", measuring)
+    assert main(["bench", "nexmark", "--queries", "1", "--output", earlier]) == 0
+    assert seen[0] == kept
+    assert msgspec.json.decode(seen[1], type=BenchResult).measured[0].events_per_second == 1500.0
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
 
 
 def test_what_is_measured_is_told_and_kept_at_once_though_the_rest_is_interrupted(tmp_path, monkeypatch, capsys):
@@ -104,13 +177,34 @@ def test_a_page_shows_a_bar_for_each_query():
         (["psm", "--queries", "qq1"], 'psm has no query qq1 (did you mean "q1"?)'),
         (["nexmark", "--load", "constant(x)"], "constant(x)"),
         (["nexmark", "--option", "padding"], "--option padding: give it as NAME=VALUE"),
-        (["nexmark", "--output", "/no/such/file"], "/no/such/file: cannot be written"),
+        (["nexmark", "--option", "pading=no"], 'nexmark: there is no option pading (did you mean "padding"?)'),
+        (["nexmark", "--option", "padding=maybe"], 'nexmark: option padding is "maybe"; give true or false'),
+        (
+            ["nexmark", "--option", "rows=5"],
+            "option rows is for reading from the source; here there are --load",
+        ),
+        (["nexmark", "--output", "/no/such/file"], "/no/such/file: cannot be written (No such file or directory)"),
+        (["nexmark", "--output", "/"], "/: cannot be written (Is a directory)"),
         (["nexmark", "--slots", "0"], "--slots is 0; give a whole number from 1 on"),
         (["nexmark", "some.json"], "some.json: files are for `headgate bench compare`"),
         (["compare", "one.json"], "compare takes two files"),
         (["compare", "/no/such", "/no/such"], "/no/such"),
     ],
-    ids=["query", "query-like", "load", "option", "output", "slots", "files", "one-file", "no-file"],
+    ids=[
+        "query",
+        "query-like",
+        "load",
+        "option",
+        "no-option",
+        "no-value",
+        "common-option",
+        "output",
+        "folder",
+        "slots",
+        "files",
+        "one-file",
+        "no-file",
+    ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_started(arguments, problem, capsys):
     assert main(["bench", *arguments]) == 2

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import msgspec
 
+from headgate.cli.bench_comparison import compared
 from headgate.cli.options import WORKLOADS, Once, count, name_and_value
 from headgate.cli.page.bench_page import bench_page
 from headgate.cli.page.scales import short
 from headgate.cli.text_table import aligned_rows
 from headgate.formats.files import cannot_read
+from headgate.formats.whole_file import see_that_it_can_be_written, write_whole
 from headgate.jobs.bench_result import BenchPlan, BenchResult, Measured
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
@@ -31,14 +33,14 @@ examples:
 
 Without --load a query is fed as fast as it reads. Its rows go nowhere (Spark's `noop`), but for those of NexMark's q10,
 which are written to files; its state is kept in RocksDB. With --load, event time is as fast as the load is on average,
-unless --option event_rate=N says otherwise.
+unless --option event_rate=N says otherwise. What --output names is replaced once something is measured. Results without
+a load are compared by events a second, those with one by the age of events, the time of batches and processor time.
 
 exit codes: 0 done, 1 some query could not be measured, 2 something wrong with the input; one line on standard error
 says what
 """
 
 _COMPARE = "compare"
-_SAME = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,13 +97,13 @@ def run(given: argparse.Namespace) -> int:
         source_options(given.what, given.load, warm_up + lasting, options),
     )
     if given.output is not None:
-        _write(given.output, BenchResult(plan, ()))  # that it cannot be written is said before anything starts
+        see_that_it_can_be_written(given.output)  # before anything starts; what is there stays until there is more
     measured: list[Measured] = []
     for one in run_bench(plan, _tell):
         measured.append(one)
         _tell(in_a_line(one))
         if given.output is not None:  # after each: what is measured is not lost
-            _write(given.output, BenchResult(plan, tuple(measured)))
+            write_whole(given.output, _json(BenchResult(plan, tuple(measured))))
     result = BenchResult(plan, tuple(measured))
     if given.format == "json":
         print(_json(result).decode())
@@ -124,13 +126,6 @@ def in_a_line(one: Measured) -> str:
 
 def _json(result: BenchResult) -> bytes:
     return msgspec.json.format(msgspec.json.encode(result))
-
-
-def _write(path: str, result: BenchResult) -> None:
-    try:
-        Path(path).write_bytes(_json(result))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def table(result: BenchResult) -> Iterator[str]:
@@ -157,36 +152,20 @@ def table(result: BenchResult) -> Iterator[str]:
         if one.falls_behind and one.asked_per_second is not None:
             yield (
                 f"{one.query} falls behind: it reads {short(one.events_per_second)} of the "
-                f"{short(one.asked_per_second)} events/s that come"
+                f"{short(one.asked_per_second)} events/s that come{_waiting(one)}"
             )
+        if one.missing:
+            numbers = ", ".join(map(str, one.missing))
+            yield f"{one.query}: not seen: batches {numbers}; their events are counted, their times and ages are not"
+
+
+def _waiting(one: Measured) -> str:
+    later = one.later_each_second
+    return "" if later is None else f", and events wait {later:.2f} s longer each second"
 
 
 def _or_not(value: float | None) -> str:
     return "" if value is None else short(value)
-
-
-def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:
-    """What changed, query by query."""
-    old = {one.query: one for one in before.measured}
-    rows = [("query", "events/s", "before", "ratio", "")]
-    for one in after.measured:
-        if (was := old.get(one.query)) is not None:
-            ratio = one.events_per_second / max(was.events_per_second, 1e-9)
-            said = "about the same" if abs(ratio - 1) < _SAME else "faster" if ratio > 1 else "slower"
-            rows.append((one.query, short(one.events_per_second), short(was.events_per_second), f"{ratio:.2f}", said))
-    yield from aligned_rows(rows, left=(0, len(rows[0]) - 1))
-    missing = sorted({one.query for one in after.measured} ^ set(old))
-    if missing:
-        yield f"only in one of them: {', '.join(missing)}"
-    if _conditions(before.plan) != _conditions(after.plan):
-        yield f"not measured alike: {_conditions(before.plan)}; {_conditions(after.plan)}"
-
-
-def _conditions(plan: BenchPlan) -> str:
-    options = "".join(f", {name}={value}" for name, value in sorted(plan.options.items()))
-    batch = f", at most {plan.rows_per_batch:,} events a batch" if plan.rows_per_batch is not None else ""
-    fed = f"load {plan.load or 'none'}{batch}{options}"
-    return f"{plan.workload} on {plan.slots} slots, {fed}, {plan.seconds:g} s after {plan.warm_up:g} s"
 
 
 def _read(path: str) -> BenchResult:
