@@ -29,7 +29,9 @@ def compared(before: BenchResult, after: BenchResult) -> Iterator[str]:
 
 
 def _as_fast_as_they_read(both: list[tuple[Measured, Measured]]) -> list[tuple[str, ...]]:
-    rows = [("query", "events/s", "before", "ratio", "CPU s/M", "before", "state MB", "before", "")]
+    rows: list[tuple[str, ...]] = [
+        ("query", "events/s", "before", "ratio", "CPU s/M", "before", "state MB", "before", "")
+    ]
     for was, one in both:
         speeds = (short(one.events_per_second), short(was.events_per_second), f"{_speed_ratio(was, one):.2f}")
         rows.append((one.query, *speeds, _cpu(one), _cpu(was), _state(one), _state(was), _faster_or_slower(was, one)))
@@ -38,9 +40,9 @@ def _as_fast_as_they_read(both: list[tuple[Measured, Measured]]) -> list[tuple[s
 
 def _at_a_load(both: list[tuple[Measured, Measured]]) -> list[tuple[str, ...]]:
     ages = ("age p50", "before", "age p95", "before", "batch p50", "before")
-    rows = [("query", *ages, "CPU s/M", "before", "state MB", "before", "")]
+    rows: list[tuple[str, ...]] = [("query", *ages, "CPU s/M", "before", "state MB", "before", "")]
     for was, one in both:
-        times = []
+        times: list[str] = []
         for name in ("age p50", "age p95", "batch p50"):
             times += [_seconds(costs(one).get(name)), _seconds(costs(was).get(name))]
         rows.append((one.query, *times, _cpu(one), _cpu(was), _state(one), _state(was), judged_at_a_load(was, one)))
