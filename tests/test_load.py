@@ -158,6 +158,8 @@ def test_loads_are_read_as_people_write_them(text, load):
         ("step(1 -> 2 @ 60s -> 3 @ 10s)", 0, "not in order"),
         ("step(1 -> 1e999 @ 60s)", 0, "rate is inf"),
         ("constant(1e308)", 0, "give a number from 0 to 1e+15"),
+        ("1 + 1e10 * 1e10", 4, "product: rate is 1e+20; give a number from 0 to 1e+15"),
+        ("5 * (9e14 + walk(9e14))", 5, "sum: rate is 4.5e+15; give a number from 0 to 1e+15"),
     ],
 )
 def test_what_is_no_load_is_pointed_at(text, at, why):
@@ -183,6 +185,20 @@ def test_a_trace_is_read_with_its_units_scaled_and_sped_up(tmp_path):
     assert [load.rate(second) for second in (0, 15, 30, 60, 1000)] == [300, 390, 480, 300, 300]
     assert load.records(60) == pytest.approx(3 * (130 * 60 + 130 * 60) / 2)
     assert load_from_text(str(load)) == load
+
+
+def test_a_trace_that_is_scaled_or_slowed_beyond_all_bounds_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("0,10\n60,2000\n")
+    with pytest.raises(LoadError, match=r"t\.csv: rate is 2e\+16; give a number from 0 to 1e\+15"):
+        load_from_text(f"trace({tmp_path / 't.csv'} scale 1e13)")
+    with pytest.raises(LoadError, match=r"t\.csv: moment is 6e\+15; give a number from 0 to 1e\+15"):
+        load_from_text(f"trace({tmp_path / 't.csv'} speed 1e-14)")
+
+
+@given(loads, loads, st.floats(0, 200))
+def test_no_rate_is_higher_than_the_highest(one, other, seconds):
+    for load in (one, one + other, one * other):
+        assert load.rate(seconds) <= load.highest() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +227,9 @@ def test_traces_come_in_several_forms(tmp_path, text, points):
         (b"0,5\nlater,6\n", ':2: "later" is no time'),
         (b"0,-5\n", ':1: "-5" is no rate'),
         (b"0,nan\n", ':1: "nan" is no rate'),
+        (b"0,5\n1,1e300\n", ':2: "1e300" is no rate; give a number from 0 to 1e+15'),
+        (b"0,5\n1e200,5\n", ':2: "1e200" is no time; give a number from 0 to 1e+15, or a date'),
+        (b"hour,rate\n0,5\n1e15,5\n", "t.csv: moment is 3.6e+18; give a number from 0 to 1e+15"),
         (b"\xff\xfe\x00", "is not text"),
         (b"2026-11-16T12:00:00,5\n2026-11-16T12:00:01Z,5\n", ":2: some of its dates have a time zone"),
     ],

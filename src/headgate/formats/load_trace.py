@@ -14,6 +14,9 @@ from pathlib import Path
 from headgate.formats.files import cannot_read
 from headgate.model.errors import InputError
 
+MOST = 1e15
+"""Records per second, or seconds: beyond that nobody means it."""
+_NUMBERS = f"a number from 0 to {MOST:g}"
 _UNITS = {"millisecond": 1e-3, "ms": 1e-3, "second": 1.0, "time": 1.0, "minute": 60.0, "hour": 3600.0, "timestamp": 1.0}
 
 
@@ -62,9 +65,9 @@ def _rows(path: str, lines: Sequence[str]) -> Iterator[tuple[int, float, float]]
             except TypeError:
                 raise InputError(f"{path}:{number}: some of its dates have a time zone, some have none") from None
         if moment is None:
-            raise InputError(f'{path}:{number}: "{fields[when]}" is no time; give seconds from 0 on, or a date')
+            raise InputError(f'{path}:{number}: "{fields[when]}" is no time; give {_NUMBERS}, or a date')
         if rate is None:
-            raise InputError(f'{path}:{number}: "{fields[what]}" is no rate; give a number from 0 on')
+            raise InputError(f'{path}:{number}: "{fields[what]}" is no rate; give {_NUMBERS}')
         begin = moment if begin is None else begin
         yield number, (moment - begin) * unit, rate
 
@@ -75,12 +78,12 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _number(text: str) -> float | None:
-    """A number from 0 on."""
+    """A number that is neither negative nor beyond all bounds."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if 0 <= value < float("inf") else None
+    return value if 0 <= value <= MOST else None
 
 
 def _date(text: str) -> datetime | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from headgate.workloads.load.profile import Load
+from headgate.workloads.load.profile import Load, at_least_zero
 from headgate.workloads.load.shapes import Constant
 
 _NODES, _WEIGHTS = (part.tolist() for part in np.polynomial.legendre.leggauss(8))
@@ -23,6 +23,10 @@ class Sum(Load, frozen=True):
 
     parts: tuple[Load, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse what comes to more than a rate may be."""
+        at_least_zero("sum", "rate", self.highest())
+
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
         return sum(part.rate(seconds) for part in self.parts)
@@ -30,6 +34,10 @@ class Sum(Load, frozen=True):
     def records(self, seconds: float) -> float:
         """Records due up to this moment."""
         return sum(part.records(seconds) for part in self.parts)
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return sum(part.highest() for part in self.parts)
 
     def corners(self, until: float) -> Iterator[float]:
         """Of all parts."""
@@ -56,6 +64,10 @@ class Product(Load, frozen=True):
 
     parts: tuple[Load, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse what comes to more than a rate may be."""
+        at_least_zero("product", "rate", self.highest())
+
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
         return math.prod(part.rate(seconds) for part in self.parts)
@@ -67,6 +79,10 @@ class Product(Load, frozen=True):
             return _area(self).up_to(seconds)
         factor = math.prod(part.per_second for part in self.parts if isinstance(part, Constant))
         return factor * (varying[0].records(seconds) if varying else seconds)
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return math.prod(part.highest() for part in self.parts)
 
     def corners(self, until: float) -> Iterator[float]:
         """Of all parts."""

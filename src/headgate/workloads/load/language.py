@@ -134,20 +134,30 @@ class _Reading:
         self._read_trace = read_trace
 
     def sum(self) -> Load:
+        begin = self._blanks()
         parts = [self._product()]
         while self._takes("+"):
             parts.append(self._product())
-        return parts[0] if len(parts) == 1 else Sum(tuple(parts))
+        return self._combined(Sum, parts, begin)
 
     def end(self) -> None:
         if self._blanks() < len(self._text):
             raise self._error(f"{self._seen()} is more than a load; join loads with + or *")
 
     def _product(self) -> Load:
+        begin = self._blanks()
         parts = [self._factor()]
         while self._takes("*"):
             parts.append(self._factor())
-        return parts[0] if len(parts) == 1 else Product(tuple(parts))
+        return self._combined(Product, parts, begin)
+
+    def _combined(self, make: Callable[[tuple[Load, ...]], Load], parts: Sequence[Load], begin: int) -> Load:
+        if len(parts) == 1:
+            return parts[0]
+        try:
+            return make(tuple(parts))
+        except InputError as problem:
+            raise LoadError(self._text, begin, str(problem)) from None
 
     def _factor(self) -> Load:
         at = self._blanks()

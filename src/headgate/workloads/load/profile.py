@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headgate.formats.load_trace import MOST
 from headgate.model.errors import InputError
 
 
@@ -16,6 +17,10 @@ class Load(msgspec.Struct, frozen=True):
 
     def records(self, seconds: float) -> float:
         """Records due from the beginning up to this moment."""
+        raise NotImplementedError
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
         raise NotImplementedError
 
     def corners(self, until: float) -> Iterator[float]:
@@ -38,10 +43,6 @@ class Load(msgspec.Struct, frozen=True):
         return Product((self, other if isinstance(other, Load) else Constant(float(other))))
 
     __rmul__ = __mul__
-
-
-MOST = 1e15
-"""Records per second, or seconds: beyond that nobody means it."""
 
 
 def at_least_zero(shape: str, name: str, *values: float) -> None:

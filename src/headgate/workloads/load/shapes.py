@@ -29,6 +29,10 @@ class Constant(Load, frozen=True):
         """Records due up to this moment."""
         return self.per_second * seconds
 
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return self.per_second
+
     def corners(self, until: float) -> Iterator[float]:
         """None."""
         return iter(())
@@ -72,6 +76,10 @@ class Step(Load, frozen=True):
             rate * max(0.0, min(seconds, end) - max(begin, 0.0))
             for (begin, rate), end in zip(levels, ends, strict=True)
         )
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return max(rate for _, rate in self._levels())
 
     def corners(self, until: float) -> Iterator[float]:
         """Where it steps."""
@@ -117,6 +125,10 @@ class Ramp(Load, frozen=True):
         climbed = climbing * (self.start + self.rate(climbing)) / 2
         return climbed + self.end * max(0.0, seconds - self.over)
 
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return max(self.start, self.end)
+
     def corners(self, until: float) -> Iterator[float]:
         """Its end."""
         return iter((self.over,) if self.over < until else ())
@@ -160,6 +172,10 @@ class Sine(Load, frozen=True):
         turns = 2 * math.pi / self.period
         return self.mean * seconds + self.amplitude * (1 - math.cos(turns * seconds)) / turns
 
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return self.mean + self.amplitude
+
     def corners(self, until: float) -> Iterator[float]:
         """Every quarter of it, though it is smooth: no stretch is so long that its bends are missed."""
         return every(self.period / 4, until)
@@ -202,6 +218,10 @@ class Square(Load, frozen=True):
             self.first * min(rest, half) + self.second * max(0.0, rest - half)
         )
 
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return max(self.first, self.second)
+
     def corners(self, until: float) -> Iterator[float]:
         """Every half of it."""
         return every(self.period / 2, until)
@@ -242,6 +262,10 @@ class Spike(Load, frozen=True):
         """Records due up to this moment."""
         within = min(max(seconds - self.at, 0.0), self.lasting)
         return self.usual * seconds + (self.peak - self.usual) * within
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return max(self.usual, self.peak)
 
     def corners(self, until: float) -> Iterator[float]:
         """Its beginning and its end."""

@@ -36,6 +36,8 @@ class Trace(Load, frozen=True, dict=True):
         at_least_zero("trace", "scale", self.scale)
         if not self.points:
             raise InputError(f"trace {self.file}: has no points")
+        at_least_zero(f"trace {self.file}", "rate", *(self.scale * rate for _, rate in self.points))
+        at_least_zero(f"trace {self.file}", "moment", *(moment / self.speed for moment, _ in self.points))
 
     def rate(self, seconds: float) -> float:
         """Records per second at this moment."""
@@ -53,6 +55,10 @@ class Trace(Load, frozen=True, dict=True):
             here = float(np.interp(at, moments, rates))
             area = float(areas[before]) + (at - float(moments[before])) * (float(rates[before]) + here) / 2
         return self.scale * area / self.speed
+
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return self.scale * max(rate for _, rate in self.points)
 
     def corners(self, until: float) -> Iterator[float]:
         """Every point."""

@@ -50,6 +50,10 @@ class Walk(Load, frozen=True):
         rates, sums = _steps(self.seed, self.by, _rounded(int(number)))
         return self.start * (sums[int(number)] * self.every + rates[int(number)] * rest)
 
+    def highest(self) -> float:
+        """Records per second that it never exceeds."""
+        return self.start * math.exp(_FAR)
+
     def corners(self, until: float) -> Iterator[float]:
         """Every step."""
         return every(self.every, until)
