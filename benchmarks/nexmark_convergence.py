@@ -10,10 +10,13 @@ q3 and q8 take two streams out of one, persons and auctions: both share source a
 their own, so that there are 16 tasks that wait, for half the time each. q5 and q8 are those of DS2 (a count in sliding
 windows; a join by window).
 
-A run is over when a move was followed by 80 s without another and by a batch that ended before the next was due, which
-after a run from under takes until its backlog is worked off, and is waited for up to four minutes; or after five
-minutes without any move. Reported are the moves, the executors in the end beside the least that do by trying
-(`right_size.py`), and when it had settled: the end of that batch, in seconds after the first batch began.
+A run keeps up where all batches end before the next is due, from when the executors of its last move are there (the
+journal says when): all that begin from then on, at least five. After a move up those may be late that work off what had
+piled up, but none after them. A run is over when a move was followed by 80 s without another and it keeps up, which is
+waited for up to four minutes; or after five minutes without any move. Reported are the moves, the executors in the end
+beside the least that do by trying (`right_size.py`), and when it had settled: the end of the first of those batches
+that was in time, in seconds after the first batch began. A run ended well where it keeps up, has the least executors
+that do or one more, and the median of its last five batches is no longer than the trigger.
 Beside them stands what DS2's paper (OSDI'18) reports of the same queries on Flink: other rates, another machine,
 operators that compute.
 
@@ -25,6 +28,7 @@ that is named at the beginning. The exit code is 1 where something that we hold 
 
 import argparse
 import itertools
+import math
 import signal
 import statistics
 import subprocess
@@ -44,6 +48,7 @@ from headgate.jobs.build_function import load_build
 from headgate.jobs.job_file import Job, read_job
 from headgate.jobs.job_settings import STATE, JobSettings
 from headgate.model.errors import InputError, in_brief
+from headgate.model.microbatch import MicroBatch
 from headgate.runtime.entries import Cluster, Entry, Seen
 from headgate.runtime.journal import Journal
 from right_size import HEADROOM, MOST, ONE_STEP, SETTLING, SIDES, TRIGGER, Outcome, least_that_does, moves_in
@@ -61,6 +66,8 @@ MOVES = 6
 """Whatever comes after so many moves changes no verdict."""
 PATIENCE = 180.0
 """Seconds until the first batch, and for the end."""
+STEADY = 5
+"""Batches in time that keeping up takes at least, and of which the median time is told."""
 EXPECTED = 4
 """Executors, by hand (`Tried`); it says what is tried first."""
 DS2_RUNS = {1: 19, 2: 14, 3: 3}
@@ -166,7 +173,7 @@ class Run(NamedTuple):
 
     outcome: Outcome
     settled: float | None
-    """Seconds after the first batch began; None where no batch after the last move ended before the next was due."""
+    """Seconds after the first batch began; None where it does not keep up."""
 
 
 def run(folder: Path, tried: Tried, executors: int) -> Run:
@@ -216,15 +223,34 @@ def over(entries: Sequence[Entry | Seen], began: float, now: float) -> bool:
 
 
 def settled(entries: Sequence[Entry | Seen], began: float) -> float | None:
-    """The end of the first batch after the last move that ended before the next was due; None where there is none."""
+    """The end of the first batch in time on the executors of the last move; None where one after it is late."""
     moves = moves_in(entries, began)
-    last = moves[-1][0] if moves else 0.0
-    for entry in entries:
-        if isinstance(entry, Seen):
-            start, lasted = entry.batch.began / 1000 - began, entry.batch.duration / 1000
-            if start > last and lasted <= TRIGGER:
-                return start + lasted
-    return None
+    counts = [(entry.at - began, len(entry.executors)) for entry in entries if isinstance(entry, Cluster)]
+    there, up = last_move(moves, counts)
+    batches = [entry.batch for entry in entries if isinstance(entry, Seen) and entry.batch.began / 1000 - began > there]
+    if up:  # what had piled up before is worked off first
+        batches = list(itertools.dropwhile(late, batches))
+    if len(batches) < STEADY or any(map(late, batches)):
+        return None
+    return (batches[0].began + batches[0].duration) / 1000 - began
+
+
+def last_move(moves: Sequence[tuple[float, int]], counts: Sequence[tuple[float, int]]) -> tuple[float, bool]:
+    """When the executors that were last asked for were there, which may be never; and whether they were to be more.
+
+    Without a move: from the beginning, when all are cold, which is as if they had just come.
+    """
+    if not moves:
+        return 0.0, True
+    asked_at, asked = moves[-1]
+    before = [count for at, count in counts if at <= asked_at]
+    there = next((at for at, count in counts if at > asked_at and count == asked), math.inf)
+    return there, not before or asked > before[-1]
+
+
+def late(batch: MicroBatch) -> bool:
+    """Whether it ended after the next was due."""
+    return batch.duration / 1000 > TRIGGER
 
 
 def everything(folder: Path) -> list[Entry | Seen]:
@@ -249,7 +275,7 @@ def came_to(entries: Sequence[Entry | Seen], executors: int) -> Run:
     moves = moves_in(entries, began)
     batches = [entry.batch for entry in entries if isinstance(entry, Seen)]
     there = [len(entry.executors) for entry in entries if isinstance(entry, Cluster)]
-    took = statistics.median(batch.duration / 1000 for batch in batches[-5:])
+    took = statistics.median(batch.duration / 1000 for batch in batches[-STEADY:])
     return Run(Outcome(executors, moves, there[-1] if there else executors, took), settled(entries, began))
 
 
@@ -273,7 +299,8 @@ class Row(NamedTuple):
         """Whether it ended with the least or one more, and keeps up with that."""
         if self.fewest is None or isinstance(self.run, str):
             return False
-        return self.fewest <= self.run.outcome.executors <= self.fewest + 1 and self.run.settled is not None
+        outcome, end = self.run
+        return self.fewest <= outcome.executors <= self.fewest + 1 and end is not None and outcome.batch <= TRIGGER
 
 
 def told(row: Row) -> str:
