@@ -36,6 +36,17 @@ def test_it_is_written_as_csv_too(capsys):
     assert rows[10] == {"second": "10", "rate": "100", "records": "500"}
 
 
+def test_a_ramp_by_parts_is_shown_with_its_steps(capsys):
+    # 100, 150 and then 200 a second, for 10 s each: 1,000, 1,500 and 2,000 records.
+    assert main(["load", "show", "ramp(100 -> 200 by 50% every 10s)", "--for", "30s", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(rows[at]["rate"], rows[at]["records"]) for at in (9, 10, 20, 30)] == [
+        ("100", "900"), ("150", "1000"), ("200", "2500"), ("200", "4500"),
+    ]  # fmt: skip
+    assert main(["load", "show", "ramp(100 -> 200 by 50% every 10s)"]) == 0
+    assert "records in 30s" in capsys.readouterr().out.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from headgate.model.errors import InputError
 from headgate.workloads.load import (
+    Climb,
     Constant,
     LoadError,
     Product,
@@ -38,6 +39,7 @@ shapes = st.one_of(
     st.builds(lambda mean, part, period: Sine(mean, mean * part, period), rates, st.floats(0, 1), st.floats(1, 100)),
     st.builds(Square, rates, rates, st.floats(1, 100)),
     st.builds(Spike, rates, rates, times, times),
+    st.builds(Climb, st.floats(1, 1e6), st.floats(1, 1e6), st.floats(0.001, 0.999), st.floats(1, 30)),
     st.builds(Walk, rates, st.floats(0, 0.5), st.floats(1, 30), st.integers(0, 1000)),
 )
 loads = st.one_of(shapes, st.builds(trace, points, st.floats(0.1, 3), st.floats(0.1, 10)))
@@ -99,6 +101,29 @@ def test_a_load_survives_being_text(one, other, third):
         assert load_from_text(str(load)) == load
 
 
+def test_a_ramp_by_parts_is_a_rate_for_each_stretch():
+    # 100 for 10 s, 150 for 10 s, then 225 would be too much: 200.
+    up = load_from_text("ramp(100 -> 200 by 50% every 10s)")
+    assert [up.records(second) for second in (5, 10, 20, 25, 30)] == pytest.approx([500, 1000, 2500, 3500, 4500])
+    # 100 for 10 s, 50 for 10 s, then 25 would be too little: 30.
+    down = load_from_text("ramp(100 -> 30 by 50% every 10s)")
+    assert [down.rate(second) for second in (0, 10, 20, 30)] == [100, 50, 30, 30]
+    assert [down.records(second) for second in (10, 20, 40)] == pytest.approx([1000, 1500, 2100])
+    same = load_from_text("ramp(7 -> 7 by 5% every 10s)")
+    assert (same.rate(25), same.records(30)) == (7, 210)
+
+
+def test_five_per_cent_every_interval_from_low_to_max_takes_as_many_as_it_must():
+    # 1.05^28 is 3.92 and 1.05^29 is 4.12: the 29th change is the last. The sum before it is (1.05^29 - 1) / 0.05.
+    load = load_from_text("ramp(1k -> 4k by 5% every 10s)")
+    assert load.rate(289) == pytest.approx(3920.13, abs=0.01)
+    assert load.rate(290) == 4000
+    assert load.records(300) == pytest.approx(sum(10 * 1000 * 1.05**number for number in range(29)) + 40_000)
+    assert list(load.corners(1e9)) == [10.0 * number for number in range(1, 30)]
+    # An end that a whole number of changes leads to is the last of them.
+    assert len(list(load_from_text("ramp(1000 -> 1331 by 10% every 1s)").corners(60))) == 3
+
+
 def test_a_walk_goes_the_same_way_every_time_and_stays_within_a_factor_of_four():
     walk = Walk(1000.0, by=0.3, every=1.0, seed=5)
     rates = [walk.rate(second) for second in range(5000)]
@@ -118,6 +143,8 @@ def test_a_walk_goes_the_same_way_every_time_and_stays_within_a_factor_of_four()
         ("step(2k->8k@1m)", Step(2000.0, 8000.0, 60.0)),
         ("step(10 -> 80 @ 30 -> 40 @ 2m)", Step(10.0, 80.0, 30.0, ((120.0, 40.0),))),
         ("ramp(0 -> 1M over 1.5h)", Ramp(0.0, 1e6, 5400.0)),
+        ("ramp(1k -> 4k by 5% every 10s)", Climb(1000.0, 4000.0, 0.05, 10.0)),
+        ("ramp(80 -> 20 every=1m, by=0.5)", Climb(80.0, 20.0, 0.5, 60.0)),
         ("sine(100 ± 50 every 500ms)", Sine(100.0, 50.0, 0.5)),
         ("sine(100, +- 50, every=1d)", Sine(100.0, 50.0, 86400.0)),
         ("square(1 -> 2 every 60s)", Square(1.0, 2.0, 60.0)),
@@ -152,6 +179,15 @@ def test_loads_are_read_as_people_write_them(text, load):
         ("walk(5k seed 3.5)", 13, "whole number"),
         ("walk(5k seed 3 seed 4)", 15, "seed is there twice"),
         ("ramp(1 -> 2 over 5s for 3s)", 20, "does not belong here"),
+        ("ramp(1 -> 2)", 11, "over is missing; write ramp(0 -> 8k over 10m) or ramp(1k -> 4k by 5% every 10s)"),
+        ("ramp(1 -> 2 by 5%)", 17, "every is missing; write ramp(1k -> 4k by 5% every 10s)"),
+        ("ramp(1 -> 2 over 5s by 5%)", 20, "does not belong here; write ramp(0 -> 8k over 10m)"),
+        ("ramp(1 -> 2 by 5% over 5s)", 18, "does not belong here; write ramp(1k -> 4k by 5% every 10s)"),
+        ("5 + ramp(0 -> 2 by 5% every 9s)", 4, "no rate comes from 0 or to 0"),
+        ("ramp(2 -> 1 by 100% every 9s)", 0, "no rate falls by 100% of itself; give less than 100%"),
+        ("ramp(1 -> 2 by 0% every 9s)", 0, "by is 0; give a number above 0"),
+        ("ramp(1 -> 2 by 1e-320 every 9s)", 0, "it never comes to its end; give a larger part, or a shorter time"),
+        ("ramp(1 -> 2 by 1% every 1e15)", 0, "it never comes to its end; give a larger part, or a shorter time"),
         ("trace(no-such-file.csv)", 0, "no-such-file.csv: cannot be read (No such file or directory)"),
         ("trace()", 6, "expected the name of a file"),
         ("(" * 99 + "1" + ")" * 99, 50, "brackets in brackets"),

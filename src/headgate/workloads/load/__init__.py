@@ -7,6 +7,7 @@ A profile knows how many records are due by any moment, so two runs of one profi
 the source is asked.
 """
 
+from headgate.workloads.load.climb import Climb
 from headgate.workloads.load.combined import Product, Sum
 from headgate.workloads.load.language import LoadError, load_from_text
 from headgate.workloads.load.profile import Load
@@ -15,6 +16,7 @@ from headgate.workloads.load.trace import Trace
 from headgate.workloads.load.walk import Walk
 
 __all__ = [
+    "Climb",
     "Constant",
     "Load",
     "LoadError",

@@ -2,7 +2,8 @@
 
 A load is a sum of products; a factor is a shape, a load in brackets, or a plain number, which is a constant. A shape is
 its name and values in brackets, each with the word that leads to it (`_SHAPES` has them all); a comma before a word and
-`=` after it may be there or not. A `step` may go on: `step(2k -> 8k @ 60s -> 4k @ 2m)`.
+`=` after it may be there or not. A `step` may go on: `step(2k -> 8k @ 60s -> 4k @ 2m)`. A `ramp` is written in one of
+two ways, which its words tell apart.
 
 Rates have k, M and G; times ms, s, m, h and d, seconds if nothing; parts may be in per cent.
 """
@@ -13,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from headgate.formats.load_trace import read_load_trace
 from headgate.model.errors import InputError, did_you_mean
+from headgate.workloads.load.climb import Climb
 from headgate.workloads.load.combined import Product, Sum
 from headgate.workloads.load.profile import Load
 from headgate.workloads.load.shapes import Constant, Ramp, Sine, Spike, Square, Step
@@ -58,6 +60,16 @@ class _Shape(NamedTuple):
     example: str
 
 
+_CLIMB = _Shape(
+    Climb,
+    [
+        _Value("", "rate", "start"),
+        _Value("->", "rate", "end"),
+        _Value("by", "part", "by"),
+        _Value("every", "time", "every"),
+    ],
+    "ramp(1k -> 4k by 5% every 10s)",
+)
 _SHAPES = {
     "constant": _Shape(Constant, [_Value("", "rate", "per_second")], "constant(5k)"),
     "step": _Shape(
@@ -111,7 +123,12 @@ _SHAPES = {
     ),
 }
 
-EXAMPLES = tuple(shape.example for shape in _SHAPES.values())
+_OTHER_WAYS = {"ramp": _CLIMB}
+"""Shapes that go by the name of another, by other words."""
+
+EXAMPLES = tuple(
+    way.example for name, shape in _SHAPES.items() for way in (shape, _OTHER_WAYS.get(name)) if way is not None
+)
 
 
 def load_from_text(text: str, read_trace: ReadTrace = read_load_trace) -> Load:
@@ -178,20 +195,22 @@ class _Reading:
         if name[0] not in _SHAPES:
             raise self._error(f"there is no load {name[0]}{did_you_mean(name[0], _SHAPES)}")
         self._at = name.end()
-        return self._shape(_SHAPES[name[0]], at)
+        return self._shape([way for way in (_SHAPES[name[0]], _OTHER_WAYS.get(name[0])) if way is not None], at)
 
-    def _shape(self, shape: _Shape, begin: int) -> Load:
+    def _shape(self, ways: Sequence[_Shape], begin: int) -> Load:
+        """One of these; each word that is read leaves those that have it."""
         if not self._takes("("):
-            raise self._error(f'expected "("; write {shape.example}')
-        first, *others = shape.values
+            raise self._error(f'expected "("; write {_examples(ways)}')
+        first = ways[0].values[0]
         given: dict[str, Any] = {first.field: self._value(first.kind)}
         then: list[tuple[float, float]] = []
         while not self._takes(")"):
             self._takes(",")
             at = self._blanks()
-            value = next((one for one in others if self._leads(one.lead)), None)
+            value = next((one for way in ways for one in way.values[1:] if self._leads(one.lead)), None)
             if value is None:
-                raise self._error(f"{self._seen()} does not belong here; write {shape.example}")
+                raise self._error(f"{self._seen()} does not belong here; write {_examples(ways)}")
+            ways = [way for way in ways if value in way.values]
             if value.field == "after" and "at" in given:  # a further step
                 rate = self._number("rate")
                 if not self._takes("@"):
@@ -201,10 +220,10 @@ class _Reading:
             if value.field in given:
                 raise self._error(f"{value.lead} is there twice", at)
             given[value.field] = self._value(value.kind)
-        missing = [one.lead for one in others if one.needed and one.field not in given]
+        missing = [one.lead for one in ways[0].values[1:] if one.needed and one.field not in given]
         if missing:
-            raise self._error(f"{missing[0]} is missing; write {shape.example}", self._at - 1)
-        return self._made(shape, given | ({"then": tuple(then)} if then else {}), begin)
+            raise self._error(f"{missing[0]} is missing; write {_examples(ways)}", self._at - 1)
+        return self._made(ways[0], given | ({"then": tuple(then)} if then else {}), begin)
 
     def _made(self, shape: _Shape, given: dict[str, Any], begin: int) -> Load:
         try:
@@ -282,4 +301,8 @@ class _Reading:
         return LoadError(self._text, self._blanks() if at is None else at, why)
 
 
-_LEADS = {value.lead for shape in _SHAPES.values() for value in shape.values}
+def _examples(ways: Sequence[_Shape]) -> str:
+    return " or ".join(way.example for way in ways)
+
+
+_LEADS = {value.lead for shape in (*_SHAPES.values(), *_OTHER_WAYS.values()) for value in shape.values}
