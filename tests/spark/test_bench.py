@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from headgate.jobs.bench_result import BenchResult
+from headgate.spark.host_processors import available
 
 
 def test_a_query_under_a_load_is_measured_and_kept(tmp_path):
@@ -25,5 +26,8 @@ def test_a_query_under_a_load_is_measured_and_kept(tmp_path):
     assert 0 < found.batch.p50 <= found.batch.p95 <= found.batch.p99
     # An event waits for its batch to begin and then for it to end: less than two batches, and a little.
     assert 0 < found.freshness.p50 < 2.5 * found.batch.p99
+    # Nobody knows either whether it keeps up here; by how much events wait longer is told.
+    assert found.later_each_second <= 1
+    assert found.per_core == pytest.approx(found.events_per_second / min(2, available()))
     assert found.state_rows > 0
     assert found.cpu_seconds_per_million > 0

@@ -58,8 +58,12 @@ def test_several_processes_write_each_event_once_and_what_belongs_together_to_on
     address = f"kafka://{broker.servers}/once"
     command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", address, "--load", "constant(2k)"]
     command += ["--for", "2s", "--processes", "2", "--option", "padding=false"]
+    began = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split(" in ")[0]) == (0, "4,000 events"), done.stderr
+    # The last event is due after 2 s; starting the processes and their ending are not in it.
+    said = float(done.stdout.split(" in ")[1].split(" s,")[0])
+    assert 1.9 < said < time.monotonic() - began
     found = records(address, 4_000)
     assert sorted(value["number"] for _, _, value in found) == list(range(4_000))
     homes = {}
