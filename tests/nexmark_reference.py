@@ -139,8 +139,8 @@ REFERENCE = {
             split_part(url, '/', 6) dir3 from bids
     """,
     "q23": """
-        select b.auction, b.bidder, b.price, b.dateTime, p.name, p.state, a.itemName, a.category, a.seller from bids b
-        join persons p on b.bidder = p.id join auctions a on b.auction = a.id
+        select b.* exclude (auction, dateTime), p.* exclude (dateTime), a.* exclude (id)
+        from bids b join persons p on b.bidder = p.id join auctions a on b.bidder = a.seller
     """,
 }
 
@@ -165,7 +165,11 @@ REFERENCE |= {
 
 def at_rest(rows, settings):
     """A database with so many events in three tables."""
-    stream = pa.Table.from_batches([events(np.arange(rows, dtype=np.uint64), settings)])
+    return in_tables(pa.Table.from_batches([events(np.arange(rows, dtype=np.uint64), settings)]))
+
+
+def in_tables(stream):
+    """A database with these events in three tables."""
     database = duckdb.connect()
     database.execute("set TimeZone = 'UTC'")
     database.register("stream", stream)

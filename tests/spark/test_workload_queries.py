@@ -5,6 +5,9 @@ Some of them, on few events; all of them, on 100,000 events and several numbers 
 
 import pytest
 
+import few_events
+from comparable_rows import in_order
+from headgate.workloads.nexmark.events import SCHEMA
 from headgate.workloads.psm.queries.q2 import median_of_last
 from headgate.workloads.query import Query
 from workload_streams import WORKLOADS, ready_for_workloads, streamed, streamed_and_true
@@ -35,6 +38,12 @@ def test_a_query_stopped_and_started_again_gives_what_its_definition_gives_at_re
     found, true = streamed_and_true(ready, of, of.queries[query], tmp_path, ROWS, partitions=3)
     assert found == true
     assert found
+
+
+@pytest.mark.parametrize("query", ["q23", "q23-bounded"])
+def test_bids_of_those_who_sell_too_are_those_that_are_found_by_hand(ready, query):
+    found = WORKLOADS["nexmark"].queries[query].of(ready.createDataFrame(few_events.rows(), SCHEMA)).collect()
+    assert in_order(found) == in_order(few_events.TRUE[query])
 
 
 @pytest.mark.parametrize("query", ["q3", "q20", "q23"])

@@ -1,6 +1,7 @@
-"""q23: bids with their bidder and their auction. Three streams joined for ever.
+"""q23: bids of those who sell too, with who they are and each auction they have opened. Three streams joined for ever.
 
-Bounded, a bid finds both if it was made within 10 seconds of when the one registered and the other was opened.
+A bid comes out once for each auction of its bidder, whichever auction it was on. Bounded, it finds its bidder and those
+auctions if it was made within 10 seconds of when the one registered and the others were opened.
 """
 
 from functools import partial
@@ -12,19 +13,21 @@ from headgate.workloads.nexmark.source import auctions, bids, persons
 from headgate.workloads.query import Query
 
 
-def with_bidder_and_auction(events: DataFrame, within: str | None = None) -> DataFrame:
-    """Who bids how much for what."""
-    bid = timed(bids(events), within).select("auction", "bidder", "price", "dateTime")
-    bidder = timed(persons(events), within).selectExpr("id as person", "name", "state", "dateTime as came")
-    auction = timed(auctions(events), within).selectExpr(
-        "id as item", "itemName", "category", "seller", "dateTime as opened"
+def of_sellers(events: DataFrame, within: str | None = None) -> DataFrame:
+    """Everything of the three but when the bid was made and on what, and when the bidder registered."""
+    bid = timed(bids(events), within).drop("auction").withColumnRenamed("extra", "bid_extra")
+    person = timed(persons(events), within).withColumnsRenamed(
+        {"id": "person_id", "dateTime": "came", "extra": "person_extra"}
     )
-    known = bid.join(bidder, (bid.bidder == bidder.person) & near(bid.dateTime, bidder.came, within)).drop("came")
-    both = known.join(auction, (known.auction == auction.item) & near(known.dateTime, auction.opened, within))
-    return both.drop("person", "item", "opened")
+    auction = (
+        timed(auctions(events), within)
+        .drop("id")
+        .withColumnsRenamed({"dateTime": "auction_dateTime", "extra": "auction_extra"})
+    )
+    known = bid.join(person, (bid.bidder == person.person_id) & near(bid.dateTime, person.came, within)).drop("came")
+    sold = (known.bidder == auction.seller) & near(known.dateTime, auction.auction_dateTime, within)
+    return known.join(auction, sold).drop("dateTime")
 
 
-Q23 = Query("q23", "bids with their bidder and auction", with_bidder_and_auction)
-Q23_BOUNDED = Query(
-    "q23-bounded", f"the same, each within {WITHIN} of the bid", partial(with_bidder_and_auction, within=WITHIN)
-)
+Q23 = Query("q23", "bids of those who sell too, with each auction of theirs", of_sellers)
+Q23_BOUNDED = Query("q23-bounded", f"the same, each within {WITHIN} of the bid", partial(of_sellers, within=WITHIN))
