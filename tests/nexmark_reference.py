@@ -18,7 +18,7 @@ _BIDS_BY_RANK = "count(*) total_bids, " + ", ".join(
 
 # The highest bid of each auction while it was open, the earliest of equally high ones; of auctions surely over.
 _WON = f"""
-    select a.id, a.category, a.seller, a.dateTime opened, a.expires, b.bidder, b.price, b.dateTime bid_at
+    select a.*, b.auction, b.bidder, b.price, b.dateTime bid_dateTime, b.extra bid_extra
     from auctions a join bids b on b.auction = a.id and b.dateTime between a.dateTime and a.expires
     where epoch_ms(a.expires) + 1 <= (
         select (max(t) - {LATE}) // 1000 from (
@@ -79,7 +79,7 @@ REFERENCE = {
         select p.id, p.name, a.reserve from persons p join auctions a
         on p.id = a.seller and epoch_us(p.dateTime) // 10000000 = epoch_us(a.dateTime) // 10000000
     """,
-    "q9": f"select id, category, seller, opened, expires, bidder, price, bid_at from ({_WON})",
+    "q9": _WON,
     "q10": """
         select auction, bidder, price, dateTime, extra, strftime(dateTime, '%Y-%m-%d'), strftime(dateTime, '%H:%M')
         from bids
@@ -120,7 +120,7 @@ REFERENCE = {
     """,
     "q19": """
         select auction, (row_number() over (partition by auction order by price desc, dateTime))::int as rank, bidder,
-            price, dateTime from bids qualify rank <= 10
+            price, channel, url, dateTime, extra from bids qualify rank <= 10
     """,
     "q20": """
         select b.*, a.* exclude (id) from bids b

@@ -26,7 +26,9 @@ def ready(spark):
     [
         ("nexmark", "q5"),
         ("nexmark", "q6"),
+        ("nexmark", "q9"),
         ("nexmark", "q12"),
+        ("nexmark", "q19"),
         ("nexmark", "q23-bounded"),
         ("psm", "q2"),
         ("cars", "top-speed"),

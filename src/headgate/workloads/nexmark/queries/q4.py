@@ -34,7 +34,7 @@ class AveragePrice(StatefulProcessor):
 
 def average_by_category(events: DataFrame) -> DataFrame:
     """Category and average."""
-    won = winning_bids(events).groupBy("category")
+    won = winning_bids(events, of_auction=["category"]).groupBy("auction_category")
     return won.transformWithState(AveragePrice(), "category bigint, price double", "append", "none")
 
 

@@ -32,7 +32,7 @@ class LastPrices(StatefulProcessor):
 
 def last_prices(events: DataFrame) -> DataFrame:
     """Seller, the auction that was won, and the average."""
-    won = winning_bids(events).groupBy("seller")
+    won = winning_bids(events, of_auction=["seller"]).groupBy("auction_seller")
     return won.transformWithState(LastPrices(), "seller bigint, auction bigint, price double", "append", "none")
 
 
