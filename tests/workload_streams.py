@@ -1,10 +1,15 @@
 """A query of a workload on a stream that ends, stopped and started again in the middle: all that it put out, and all
-that it should have put out, by DuckDB over the same events at rest."""
+that it should have put out, by DuckDB over the same events at rest.
+
+Rows that are final are compared as they are. Of a query whose rows take the place of earlier ones it is what stands
+after each batch, with the batch's number in front, that is compared with the definition over the events up to there.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import ads_and_cars_reference
@@ -105,21 +110,59 @@ def streamed_and_true(spark, workload, query, folder, rows, partitions):
     options = workload.options.get(query.name, {})
     rate = workload.rate(rows, query.name)
     found = streamed(spark, workload, query, folder, rows, {"event_rate": rate, "partitions": partitions, **options})
-    database = workload.at_rest(rows, rate, options)
     if query.name == "q12":
-        return found, true_by_the_clock(database, folder)
-    reference = workload.reference[query.name]
-    rows_at_rest = reference(database) if callable(reference) else database.execute(reference).fetchall()
-    return found, in_order(rows_at_rest)
+        return found, true_by_the_clock(workload.at_rest(rows, rate, options), folder)
+    if not query.keys:
+        return found, in_order(by_definition(workload, query, rows, rate, options))
+    true = [
+        (number, *row)
+        for number, known in enumerate(events_known(query, batch_ends(folder)))
+        for row in by_definition(workload, query, known, rate, options)
+    ]
+    return found, in_order(true)
+
+
+def by_definition(workload, query, rows, rate, options):
+    """What it should give on the first so many events."""
+    if not rows:
+        return []
+    database, reference = workload.at_rest(rows, rate, options), workload.reference[query.name]
+    return reference(database) if callable(reference) else database.execute(reference).fetchall()
+
+
+def batch_ends(folder):
+    """How many events were read by the end of each batch, by the query's log."""
+    logs = sorted((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    return [json.loads(log.read_text().splitlines()[2])["number"] for log in logs]
+
+
+def events_known(query, ends):
+    """How many events decide what stands after each batch.
+
+    All that were read, where rows are counted as they come. A query that appends goes by the watermark instead, which
+    is that of the batch before: the last batch of a run reads nothing, and brings what the watermark has passed.
+    """
+    return [0, *ends[:-1]] if query.mode == "append" else list(ends)
+
+
+def standing(batches, keys):
+    """What stands after each batch, the batch's number first, of rows that take the place of earlier ones."""
+    stands, all_rows = {}, []
+    for number, rows in sorted(batches.items()):
+        changed = {row[:keys]: row for row in rows}
+        assert len(changed) == len(rows), f"batch {number} has several rows of one key: which of them counts?"
+        stands |= changed
+        all_rows += [(number, *row) for row in stands.values()]
+    return all_rows
 
 
 def streamed(spark, workload, query, folder, rows, options, batches=4):
-    """All rows a query put out, the last one of each key where it has keys; stopped and started again in the middle."""
-    kept = {}
+    """All rows a query put out, what stands after each batch where it has keys; stopped and started again in the
+    middle."""
+    put_out = {}
 
     def keep(changed, number):
-        found = [tuple(row) for row in changed.collect()]
-        kept.update((row[: query.keys], row) if query.keys else ((number, at), row) for at, row in enumerate(found))
+        put_out[number] = [tuple(row) for row in changed.collect()]
 
     for end in (rows // 2, rows):
         reader = spark.readStream.format(workload.source.name()).option("rows_per_batch", rows // batches)
@@ -137,19 +180,19 @@ def streamed(spark, workload, query, folder, rows, options, batches=4):
             running.stop()
     if query.folders:
         return in_order(tuple(row) for row in spark.read.parquet(str(folder / "files")).collect())
-    return in_order(kept.values())
+    return in_order(standing(put_out, query.keys) if query.keys else chain.from_iterable(put_out.values()))
 
 
 def true_by_the_clock(database, folder):
-    """What NexMark's q12 should give: bids of each bidder in windows of the times at which, by the query's log, batches
-    began."""
-    counted, first = Counter(), 0
-    for log in sorted((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)):
-        _, told, reached = log.read_text().splitlines()
+    """What NexMark's q12 should give after each batch: bids of each bidder in windows of the times at which, by the
+    query's log, batches began."""
+    counted, first, true = Counter(), 0, []
+    for batch, last in enumerate(batch_ends(folder)):
+        told = (folder / "checkpoint" / "offsets" / str(batch)).read_text().splitlines()[1]
         starts = json.loads(told)["batchTimestampMs"] * 1000 // WINDOW * WINDOW
-        last = json.loads(reached)["number"]
         bids = "select bid.bidder, count(*) from stream where bid is not null and number >= ? and number < ? group by 1"
         for bidder, number in database.execute(bids, [first, last]).fetchall():
             counted[bidder, starts] += number
         first = last
-    return in_order((bidder, starts, starts + WINDOW, number) for (bidder, starts), number in counted.items())
+        true += [(batch, bidder, starts, starts + WINDOW, number) for (bidder, starts), number in counted.items()]
+    return in_order(true)

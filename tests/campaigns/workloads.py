@@ -1,8 +1,9 @@
 """Every query of every workload on a stream, against its definition on the same events at rest, by other means.
 
 Each runs on a real cluster, with several numbers of partitions, and is stopped and started again in the middle. Rows
-must be the same, all of them; a query that fails, or takes too long, counts as different. NexMark's q12, which goes by
-the wall's clock, is held to the times in the query's log.
+must be the same, all of them, and after each batch where they take the place of earlier ones; a query that fails, or
+takes too long, counts as different. NexMark's q12, which goes by the wall's clock, is held to the times in the query's
+log.
 
     make verify-workloads           (or: python tests/campaigns/workloads.py --rows 20000 --queries nexmark/q5,psm/q1)
 """

@@ -24,6 +24,7 @@ def ready(spark):
 @pytest.mark.parametrize(
     ("workload", "query"),
     [
+        ("nexmark", "q4"),
         ("nexmark", "q5"),
         ("nexmark", "q6"),
         ("nexmark", "q9"),
