@@ -22,7 +22,7 @@ def events_by_connector(
     reader = reader.option("subscribe", at.topic).option("startingOffsets", "earliest")
     if records_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", records_per_batch)
-    return _events(reader.load(), source)
+    return events_in(reader.load(), source)
 
 
 def events_by_python(
@@ -33,15 +33,17 @@ def events_by_python(
     reader = spark.readStream.format("kafka_topic").option("servers", at.servers).option("topic", at.topic)
     if records_per_batch is not None:
         reader = reader.option("records_per_batch", records_per_batch)
-    return _events(reader.load(), source)
+    return events_in(reader.load(), source)
 
 
-def _events(records: DataFrame, source: type[GeneratedSource]) -> DataFrame:
-    """A record that is none of these events fails the query: none is left out without a word.
+def events_in(records: DataFrame, source: type[GeneratedSource]) -> DataFrame:
+    """What the column `value` of records has, which is bytes where the connector read them, and text by our source.
 
-    Spark itself fails on what is no JSON, or has columns of other kinds; every event of ours has a number.
+    A record that is none of these events fails the query: none is left out without a word. Spark itself fails on what
+    is no JSON, or has columns of other kinds; every event of ours has a number.
     """
-    event = f.from_json(f.col("value").cast("string"), source({}).schema(), {"mode": "FAILFAST"})
-    complaint = f.concat(f.lit(f"a record is no event of {source.name()}: "), f.coalesce("value", f.lit("null")))
+    value = f.col("value").cast("string")
+    event = f.from_json(value, source({}).schema(), {"mode": "FAILFAST"})
+    complaint = f.concat(f.lit(f"a record is no event of {source.name()}: "), f.coalesce(value, f.lit("null")))
     checked = f.when(event["number"].isNull(), f.raise_error(complaint)).otherwise(event)
     return records.select(checked.alias("event")).select("event.*")
