@@ -1,24 +1,17 @@
-"""examples/jobs/workload.py, without Spark: how much of its source a batch may take."""
+"""What the options of a job make of a workload's stream, without Spark: which source, and how much a batch may take."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
 from headgate.jobs.job_file import read_job
+from headgate.jobs.workload_stream import workload_stream
 from headgate.model.errors import InputError
 from headgate.workloads.nexmark.source import NexmarkSource
 
 JOBS = Path(__file__).parents[1] / "examples" / "jobs"
 TOPIC = "kafka://127.0.0.1:9092/nexmark"
-
-
-@pytest.fixture(scope="module")
-def job():
-    spec = importlib.util.spec_from_file_location("workload_job", JOBS / "workload.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+WAYS = ("python", "connector")
 
 
 class Reader:
@@ -42,18 +35,65 @@ class Reader:
 
 
 @pytest.mark.parametrize(("given", "most"), [({"rows_per_batch": 4000}, 4000), ({}, None)])
-def test_a_batch_out_of_a_topic_takes_no_more_than_is_said(job, monkeypatch, given, most):
+def test_a_batch_out_of_a_topic_takes_no_more_than_is_said(monkeypatch, given, most):
     pytest.importorskip("confluent_kafka")
     asked = []
     monkeypatch.setattr("headgate.kafka.stream.events_by_python", lambda *words: asked.append(words[2:]))
-    job.stream(None, NexmarkSource, {"from": TOPIC, **given})
+    workload_stream(None, NexmarkSource, {"from": TOPIC, **given})
     ((address, limit),) = asked
     assert (str(address), limit) == (TOPIC, most)
 
 
-def test_a_batch_of_generated_events_takes_no_more_than_is_said(job):
+@pytest.mark.parametrize(("given", "way"), [({}, "python"), *(({"through": way}, way) for way in WAYS)])
+def test_a_topic_is_read_by_what_is_asked_for_and_by_python_if_nothing_is(monkeypatch, given, way):
+    pytest.importorskip("confluent_kafka")
+    for known in WAYS:
+        monkeypatch.setattr(f"headgate.kafka.stream.events_by_{known}", lambda *_, known=known: known)
+    assert workload_stream(None, NexmarkSource, {"from": TOPIC, **given}) == way
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"from": TOPIC, "source.event_rate": 200},
+            "[options] source.event_rate: what is in a topic is as it was written; leave it out, and give --option "
+            "event_rate=200 to headgate produce",
+        ),
+        (
+            {"from": TOPIC, "source.padding": False},
+            "[options] source.padding: what is in a topic is as it was written; leave it out, and give --option "
+            "padding=false to headgate produce",
+        ),
+        ({"from": TOPIC, "through": "conector"}, '[options] through: there is no conector (did you mean "connector"?)'),
+        ({"from": TOPIC, "through": 7}, "[options] through: there is no 7 (there are python, connector)"),
+        (
+            {"load": "constant(10)", "through": "connector"},
+            "[options] through says by what a topic is read, and there is none; leave it out",
+        ),
+        ({"from": "nexmark"}, '"nexmark" is no address of a topic; give it as kafka://HOST:PORT/TOPIC'),
+        ({}, "[options] needs either load, as in 'constant(100)', or from, as in 'kafka://HOST:PORT/TOPIC'"),
+        (
+            {"load": "constant(10)", "from": TOPIC},
+            "[options] needs either load, as in 'constant(100)', or from, as in 'kafka://HOST:PORT/TOPIC'",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_and_nothing_is_dropped_without_a_word(options, said):
+    with pytest.raises(InputError) as refused:
+        workload_stream(Reader(), NexmarkSource, options)
+    assert str(refused.value) == said
+
+
+def test_options_of_a_source_are_as_they_were_written_but_for_true_and_false():
+    given = {"source.padding": True, "source.path": "/Data/Of.Mine", "source.hot_bidders": 0.5}
+    made = workload_stream(Reader(), NexmarkSource, {"load": "constant(10)", **given})
+    assert made == {"load": "constant(10)", "padding": "true", "path": "/Data/Of.Mine", "hot_bidders": "0.5"}
+
+
+def test_a_batch_of_generated_events_takes_no_more_than_is_said():
     options = {"load": "constant(10)", "rows_per_batch": 50, "source.event_rate": 7}
-    assert job.stream(Reader(), NexmarkSource, options) == {
+    assert workload_stream(Reader(), NexmarkSource, options) == {
         "load": "constant(10)",
         "rows_per_batch": 50,
         "event_rate": "7",
@@ -61,9 +101,9 @@ def test_a_batch_of_generated_events_takes_no_more_than_is_said(job):
 
 
 @pytest.mark.parametrize("most", [0, -5, "many", 1.5, True])
-def test_a_limit_that_is_none_is_refused_by_name(job, most):
+def test_a_limit_that_is_none_is_refused_by_name(most):
     with pytest.raises(InputError, match=r"\[options\] rows_per_batch is .*; give a whole number from 1 on"):
-        job.stream(Reader(), NexmarkSource, {"load": "constant(10)", "rows_per_batch": most})
+        workload_stream(Reader(), NexmarkSource, {"load": "constant(10)", "rows_per_batch": most})
 
 
 def test_the_job_for_nexmark_takes_as_much_as_its_executors_do_in_a_trigger():
