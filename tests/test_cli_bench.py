@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from headgate.cli import bench
+from headgate.cli import bench, produce
 from headgate.cli.main import main
 from headgate.jobs.bench_result import BenchPlan, BenchResult, Measured, Percentiles
-from headgate.workloads.registry import WORKLOADS
+from headgate.workloads.registry import SOURCES, WORKLOADS
 
 
 def measured(query, rate, freshness=None):
@@ -218,5 +218,7 @@ def test_a_file_that_is_no_result_is_named(tmp_path, capsys):
     assert f"{other}: no result of `headgate bench`" in capsys.readouterr().err
 
 
-def test_all_workloads_can_be_named():
+def test_all_workloads_and_all_sources_can_be_named():
     assert tuple(WORKLOADS) == bench.WORKLOADS
+    assert tuple(SOURCES) == produce.SOURCES
+    assert [source.name() for source in SOURCES.values()] == list(SOURCES)

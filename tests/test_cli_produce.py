@@ -1,10 +1,15 @@
 """`headgate produce`: what it says before it has a broker; tests/spark/test_kafka.py has one."""
 
+import json
+
+import numpy as np
 import pytest
 
 from headgate.cli.produce import summary
 from headgate.kafka.address import Address
-from headgate.kafka.produce_plan import Progress
+from headgate.kafka.produce_plan import ProducePlan, Progress
+from headgate.workloads.json_rows import json_rows
+from headgate.workloads.sentences import SentencesSource, Text
 
 NOWHERE = "kafka://127.0.0.1:1/topic"
 
@@ -50,6 +55,22 @@ def test_what_is_wrong_is_said_before_a_broker_is_asked(refusal, words, said):
 
 def test_a_broker_that_is_not_there_is_named(refusal):
     assert f"{NOWHERE}: no broker answers" in refusal("nexmark", "--to", NOWHERE, "--events", "5")
+
+
+def test_sentences_have_options_of_their_own(refusal):
+    said = refusal("sentences", "--to", NOWHERE, "--events", "5", "--option", "words=3", "--option", "key=5")
+    assert 'sentences: there is no option key (did you mean "keys"?)' in said
+
+
+def test_a_sentence_is_written_whole_under_the_key_it_has():
+    producing = pytest.importorskip("headgate.kafka.producing")
+    plan = ProducePlan("sentences", Address("127.0.0.1:1", "text"), None, 2, options={"words": "3", "keys": "5"})
+    rows = producing.plan_rows(plan)(np.arange(2, dtype=np.uint64))
+    assert producing.keys(rows, SentencesSource.key) == [str(key) for key in rows["key"].to_pylist()]
+    first, second = map(json.loads, json_rows(rows).to_pylist())
+    text = Text(words=3, vocabulary=1000, keys=5, hot=0.0)
+    assert [first["sentence"], second["sentence"]] == text.sentences(np.arange(2, dtype=np.uint64)).to_pylist()
+    assert (first["number"], second["number"], set(first)) == (0, 1, {"number", "sentence", "key"})
 
 
 def test_it_ends_with_the_rate_that_came_beside_the_one_that_was_asked_for():

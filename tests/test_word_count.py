@@ -5,7 +5,9 @@ import pytest
 from headgate import Dataflow, Estimate, decide
 from headgate.model.errors import InputError
 from headgate.workloads.load import load_from_text
-from headgate.workloads.word_count import WORD_COUNTS, word_count_options
+from headgate.workloads.word_count import WORD_COUNTS, sentence_options, word_count_options
+
+TOPIC = {"from": "kafka://127.0.0.1:9092/text"}
 
 
 def answer(count, at=0.0):
@@ -61,6 +63,41 @@ def test_a_preset_becomes_options_of_the_job():
 def test_what_is_given_beside_a_preset_goes_first():
     assert word_count_options({"preset": "heron", "words": 3})["words"] == 3
     assert "load" not in word_count_options({"preset": "heron", "rate": 5})
+
+
+def test_a_preset_says_what_operators_take_and_leaves_sentences_to_a_topic():
+    options = word_count_options({"preset": "heron", "slower": 100, **TOPIC})
+    assert set(options) == {"preset", "slower", "from", "seconds_per_sentence", "seconds_per_word"}
+    assert sentence_options(options) == TOPIC
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ({"rate": 60}, {"load": "constant(60)", "source.partitions": 4, "source.words": 10}),
+        ({"load": "constant(7)", "words": 3}, {"load": "constant(7)", "source.partitions": 4, "source.words": 3}),
+        (
+            {"rate": 2, "partitions": 1, "rows_per_batch": 9, "output": "counts"},
+            {"load": "constant(2)", "source.partitions": 1, "source.words": 10, "rows_per_batch": 9},
+        ),
+        ({**TOPIC, "through": "connector", "trigger": "2 seconds"}, {**TOPIC, "through": "connector"}),
+    ],
+)
+def test_where_sentences_come_from_is_what_a_stream_is_asked_for(given, made):
+    assert sentence_options(given) == made
+
+
+@pytest.mark.parametrize("option", ["rate", "load", "words", "partitions"])
+def test_a_topic_has_its_sentences_already(option):
+    with pytest.raises(InputError) as refused:
+        sentence_options({**TOPIC, option: 5})
+    said = f"[options] {option}: sentences are as they were written to the topic; leave it out"
+    assert str(refused.value) == said
+
+
+def test_a_word_count_without_sentences_is_refused():
+    with pytest.raises(InputError, match=r"\[options\] needs a rate, in sentences a second, a load, or from"):
+        sentence_options({"words": 3})
 
 
 def test_options_without_a_preset_stay_as_they_are():

@@ -5,10 +5,13 @@ file again: nothing is lost and nothing counted twice.
 
 Options:
 
-* `rate` in sentences a second, or `load`, which changes by plan; `words` of a sentence;
+* `rate` in sentences a second, or `load`, which changes by plan; `words` of a sentence; `partitions` of the source;
+* instead of these `from`, the address of a topic that `headgate produce sentences` writes to, and `through`, by what it
+  is read: `python` (if nothing is said) or `connector`;
+* `rows_per_batch`: the most a batch takes;
 * `seconds_per_sentence` that the splitter takes, and `seconds_per_word` that the counter does: both wait meanwhile;
 * `preset`: all of these as Dhalion and DS2 have had them (`heron` or `flink`), scaled by `slower` and `smaller`;
-* `output`, a folder for counts; `trigger`; `partitions` of the source.
+* `output`, a folder for counts; `trigger`.
 """
 
 import json
@@ -19,23 +22,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.workloads.load import Constant
+from headgate.jobs.workload_stream import workload_stream
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
-from headgate.workloads.word_count import word_count_options
+from headgate.workloads.word_count import sentence_options, word_count_options
 
 
 def build(spark, settings):
-    """Sentences at a rate, split by an operator that takes its time, counted by word."""
+    """Sentences, split by an operator that takes its time, counted by word."""
     options = word_count_options(settings.options)
-    spark.dataSource.register(SentencesSource)
-    sentences = (
-        spark.readStream.format("sentences")
-        .option("load", options.get("load") or str(Constant(float(options["rate"]))))
-        .option("partitions", str(options.get("partitions", 4)))
-        .option("words", str(options.get("words", 10)))
-        .load()
-    )
+    sentences = workload_stream(spark, SentencesSource, sentence_options(options))
     words = settings.exchange(sentences, "parse").mapInArrow(
         throttle(options["seconds_per_sentence"], split), "word string"
     )

@@ -8,18 +8,25 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from campaigns.kafka import check, produce
+from headgate.jobs.build_function import load_build
+from headgate.jobs.job_file import read_job
+from headgate.jobs.job_settings import JobSettings
 from headgate.kafka.address import Address, address_from_text
 from headgate.kafka.jars import KAFKA, jars
 from headgate.kafka.local_broker import LocalBroker
 from headgate.kafka.topic import make_topic
 from headgate.kafka.topic_source import TopicReader
 from headgate.model.errors import InputError
+from headgate.workloads.sentences import Text
+
+JOBS = Path(__file__).parents[2] / "examples" / "jobs"
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +101,22 @@ def test_a_query_over_kafka_is_exact_though_its_driver_is_killed(broker, tmp_pat
     # Of one partition: with so few events, hot keys would put several out of order by more than queries wait for.
     address = produce(broker.servers, 20_000, processes=1, partitions=1)
     assert check(address, "q5", 20_000, tmp_path, kills=1, through="python", batches=4) > 5
+
+
+def test_sentences_out_of_a_topic_are_counted_as_they_were_written(broker, spark, tmp_path):
+    address = f"kafka://{broker.servers}/text"
+    command = [sys.executable, "-m", "headgate", "produce", "sentences", "--to", address, "--events", "500"]
+    done = subprocess.run([*command, "--option", "words=4"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    job = read_job(JOBS / "word_count.toml")
+    options = {"from": address, "rows_per_batch": 200, "seconds_per_sentence": 1e-4, "output": "counts"}
+    spark.sparkContext.addPyFile(job.module)  # as `headgate run` does
+    writer = load_build(job)(spark, JobSettings(str(tmp_path), options, job.parallelism, {}))
+    query = writer.trigger(availableNow=True).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    assert query.awaitTermination(180)
+    files = sorted((tmp_path / "counts").glob("*.json"))
+    assert len(files) > 2  # 500 sentences, and no more than about 200 in a batch
+    counts = {}
+    for file in files:
+        counts |= json.loads(file.read_text())
+    assert counts == Text(words=4, vocabulary=1000, keys=64, hot=0.0).word_counts(500)

@@ -9,6 +9,8 @@ from headgate.model.objective import KeepUp
 
 WORKLOADS = ("nexmark", "psm", "ads", "cars")
 """Those of `workloads/registry.py`, by name: to ask that would bring in Spark."""
+SOURCES = (*WORKLOADS, "sentences")
+"""The same of its sources."""
 
 
 class Once(argparse.Action):

@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from headgate.cli.options import WORKLOADS, Once, count, name_and_value
+from headgate.cli.options import SOURCES, Once, count, name_and_value
 from headgate.kafka.address import Address, address_from_text
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.model.durations import seconds
@@ -20,6 +20,7 @@ EPILOG = """\
 examples:
   headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --load 'step(2k -> 8k @ 60s)' --for 5m
   headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --events 1000000 --processes 2
+  headgate produce sentences --to kafka://127.0.0.1:9092/text --load 'constant(60)' --option words=10
   headgate produce psm --to kafka://127.0.0.1:9092/clicks --load 'constant(5k)' --option products=100
 
 A topic that is not there is made. Without --for and --events it goes on until Ctrl-C. `make kafka` starts a broker on
@@ -33,7 +34,7 @@ line on standard error says what
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.register("action", None, Once)
-    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("workload", choices=SOURCES)
     parser.add_argument("--to", required=True, metavar="ADDRESS", help="kafka://HOST:PORT/TOPIC")
     parser.add_argument("--load", metavar="LOAD", help="for example 'constant(5k)' (default: as fast as it goes)")
     parser.add_argument("--events", type=count, metavar="N", help="so many and no more")

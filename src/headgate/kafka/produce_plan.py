@@ -11,6 +11,7 @@ class ProducePlan(msgspec.Struct, frozen=True):
     """What is to be written, where to, and how fast."""
 
     workload: str
+    """By the name of its source."""
     to: Address
     load: str | None
     """None: as fast as it goes."""

@@ -27,7 +27,7 @@ from headgate.model.errors import InputError, in_brief
 from headgate.workloads.generated import Rows
 from headgate.workloads.json_rows import json_rows
 from headgate.workloads.load import load_from_text
-from headgate.workloads.registry import WORKLOADS, rows_of
+from headgate.workloads.registry import SOURCES, rows_of
 from headgate.workloads.scrambled import Numbers
 
 _STRIPE = 100
@@ -165,7 +165,7 @@ class _Writer:
     def __init__(self, plan: ProducePlan, part: int, shared: Shared) -> None:
         self._plan, self._part, self._shared = plan, part, shared
         self._rows = plan_rows(plan)
-        self._key = WORKLOADS[plan.workload].source.key
+        self._key = SOURCES[plan.workload].key
         self._load = None if plan.load is None else load_from_text(plan.load)
         self._producer = Producer({**_DEFAULTS, "bootstrap.servers": plan.to.servers, "on_delivery": self._delivered})
         # Connects: who has still to do that when the load begins is late with the first events.

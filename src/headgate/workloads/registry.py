@@ -1,4 +1,4 @@
-"""The workloads by name: where events come from, and what is asked of them."""
+"""The workloads by name: where events come from, and what is asked of them; and all sources, also of text."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from headgate.workloads.nexmark.source import NexmarkSource
 from headgate.workloads.psm.queries.registry import QUERIES as PSM
 from headgate.workloads.psm.source import PsmSource
 from headgate.workloads.query import Query
+from headgate.workloads.sentences import SentencesSource
 
 
 class Workload(NamedTuple):
@@ -29,6 +30,11 @@ WORKLOADS = {
     "ads": Workload(AdsSource, {VIEWS_BY_CAMPAIGN.name: VIEWS_BY_CAMPAIGN}),
     "cars": Workload(CarsSource, {TOP_SPEED.name: TOP_SPEED}),
 }
+SOURCES: Mapping[str, type[GeneratedSource]] = {
+    **{name: workload.source for name, workload in WORKLOADS.items()},
+    "sentences": SentencesSource,
+}
+"""Those of the workloads; and text, which has no query here: the word count of `examples/jobs` is a job of its own."""
 
 
 def rows_of(workload: str, options: Mapping[str, str], instead: str) -> Rows:
@@ -38,7 +44,7 @@ def rows_of(workload: str, options: Mapping[str, str], instead: str) -> Rows:
     Traceback (most recent call last):
     headgate.model.errors.InputError: option load is for reading from the source; here there are --load
     """
-    source = WORKLOADS[workload].source
+    source = SOURCES[workload]
     for name in options:
         if name in COMMON_OPTIONS:
             raise InputError(f"option {name} is for reading from the source; here there are {instead}")

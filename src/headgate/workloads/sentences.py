@@ -61,6 +61,7 @@ class SentencesSource(GeneratedSource):
     """Register it with `spark.dataSource.register(SentencesSource)`."""
 
     known = ("words", "vocabulary", "keys", "hot")
+    key = ("key",)
 
     @classmethod
     def name(cls) -> str:

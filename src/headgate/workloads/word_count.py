@@ -62,12 +62,15 @@ WORD_COUNTS = {
     "flink": WordCount(Step(2e6, 1e6, at=800.0), 20, splits=2e5, counts=2e6),
 }
 _SCALES = ("slower", "smaller")
+_READING = ("from", "through", "rows_per_batch")
+_MAKING = ("rate", "load", "words", "partitions")
 
 
 def word_count_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a job, with those of the `preset` that they name, scaled by `slower` and `smaller`.
 
-    What is given beside it goes first: a `rate`, a `load`, or what an operator takes.
+    What is given beside it goes first: a `rate`, a `load` or a topic that sentences come `from`, or what an operator
+    takes.
 
     >>> word_count_options({"preset": "flink", "slower": 10000, "trigger": "4 seconds"})["seconds_per_sentence"]
     0.05
@@ -85,9 +88,32 @@ def word_count_options(given: Mapping[str, Any]) -> dict[str, Any]:
         scales[scale] = float(value)
     preset = WORD_COUNTS[name].scaled(**scales)
     return {
-        **({} if "rate" in given else {"load": str(preset.load)}),
-        "words": preset.words,
+        **({} if "rate" in given or "from" in given else {"load": str(preset.load)}),
+        **({} if "from" in given else {"words": preset.words}),
         "seconds_per_sentence": preset.seconds_per_sentence,
         "seconds_per_word": preset.seconds_per_word,
         **given,
     }
+
+
+def sentence_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a word count that say where its sentences come from, as `workload_stream` takes them.
+
+    >>> sentence_options({"rate": 60, "words": 3, "seconds_per_sentence": 0.02})
+    {'load': 'constant(60)', 'source.partitions': 4, 'source.words': 3}
+    >>> sentence_options({"from": "kafka://127.0.0.1:9092/text", "rows_per_batch": 500})
+    {'from': 'kafka://127.0.0.1:9092/text', 'rows_per_batch': 500}
+    """
+    reading = {name: options[name] for name in _READING if name in options}
+    if "from" in options:
+        for name in _MAKING:
+            if name in options:
+                raise InputError(f"[options] {name}: sentences are as they were written to the topic; leave it out")
+        return reading
+    if "rate" not in options and "load" not in options:
+        raise InputError(
+            "[options] needs a rate, in sentences a second, a load, or from, as in 'kafka://HOST:PORT/TOPIC'"
+        )
+    load = options.get("load") or str(Constant(float(options["rate"])))
+    made = {"source.partitions": options.get("partitions", 4), "source.words": options.get("words", 10)}
+    return {"load": load, **made, **reading}
