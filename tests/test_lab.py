@@ -116,6 +116,46 @@ def test_what_is_finished_is_not_run_again_and_a_line_that_was_cut_off_is(scenar
     assert len(Finished(kept).outcomes) == 6
 
 
+def test_a_load_and_a_job_by_other_names_are_not_run_again_and_have_the_new_names(scenario, tmp_path):
+    out = ["-o", str(tmp_path / "out"), "--workers", "1"]
+    assert main(["lab", str(scenario), *out]) == 0
+    before = read_results(tmp_path / "out" / "results.parquet")
+    kept = (tmp_path / "out" / "cells.jsonl").read_bytes()
+    other = SCENARIO.replace('name = "step"', 'name = "twice as much"').replace('name = "words"', 'name = "count"')
+    scenario.write_text(other.replace("judged = true", "judged = false").replace("noise =", "fits = false\nnoise ="))
+    assert main(["lab", str(scenario), *out]) == 0
+    assert (tmp_path / "out" / "cells.jsonl").read_bytes() == kept
+    after = read_results(tmp_path / "out" / "results.parquet")
+    assert {(one.job, one.fits, one.load, one.judged) for one in before} == {("words", True, "step", True)}
+    assert {(one.job, one.fits, one.load, one.judged) for one in after} == {("count", False, "twice as much", False)}
+    assert [one.slot_hours for one in after] == [one.slot_hours for one in before]
+    assert "twice as much" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_two_loads_that_differ_in_nothing_but_their_names_are_run_once_and_told_apart(scenario):
+    again = '[[loads]]\nname = "again"\nload = "step(20 -> 60 @ 5m)"\nlasting = "10m"\n\n[[jobs]]'
+    scenario.write_text(SCENARIO.replace("[[jobs]]", again, 1))
+    ran = []
+
+    def run_all(missing):
+        for cell in missing:
+            ran.append(cell.key)
+            yield run_cell(cell)
+
+    found = sweep(cells(read_scenario(scenario)), Finished(scenario.parent / "cells.jsonl"), run_all)
+    assert len(ran) == 6
+    assert [(one.load, one.judged) for one in found] == [("step", True)] * 6 + [("again", False)] * 6
+
+
+@pytest.mark.parametrize(
+    ("where", "other"), [("platform.python_version", lambda: "3.0.0"), ("numpy.__version__", "3.0.0")]
+)
+def test_what_another_version_made_is_run_again(scenario, monkeypatch, where, other):
+    before = {cell.key for cell in cells(read_scenario(scenario))}
+    monkeypatch.setattr(where, other)
+    assert not before & {cell.key for cell in cells(read_scenario(scenario))}
+
+
 def test_another_setting_is_another_cell(scenario):
     before = {cell.key for cell in cells(read_scenario(scenario))}
     scenario.write_text(SCENARIO.replace("noise = 0.1", "noise = 0.11"))

@@ -1,6 +1,7 @@
 """One cell of an experiment: a policy with a job under a load, by one seed; and what came of it."""
 
 import hashlib
+import platform
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -52,13 +53,19 @@ class Cell(NamedTuple):
     losing: float | None
     change: float
     key: str = ""
-    """The same for the same settings and the same code, and for no others."""
+    """The same for the same run by the same code, and for no other; what a job or a load is called is no part of it."""
 
     def named(self) -> "Cell":
         """With its key."""
         job = {name: getattr(self.job.job, name) for name in VirtualJob.__struct_fields__}
-        told = [_code(), self.job.name, job, self.load.text, _points(self.load.load), self.load.lasting, *self[2:-1]]
+        load = [self.load.text, _points(self.load.load), self.load.lasting]
+        told = [_code(), versions(), job, *load, *self[2:-1]]
         return self._replace(key=hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:24])
+
+    def labelled(self, outcome: "Outcome") -> "Outcome":
+        """What came of this run, by the names that job and load have now, and judged as they are now."""
+        job, load = self.job, self.load
+        return msgspec.structs.replace(outcome, job=job.name, fits=job.fits, load=load.name, judged=load.judged)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -102,6 +109,11 @@ def _code() -> str:
     here = Path(headgate.__file__).parent
     files = sorted(file for part in _DECIDES for file in (here / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of all that runs a cell."""
+    return {"headgate": headgate.__version__, "python": platform.python_version(), "numpy": np.__version__}
 
 
 def cells(scenario: Scenario) -> list[Cell]:

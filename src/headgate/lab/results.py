@@ -1,16 +1,13 @@
 """Results as one Parquet file: a row a cell, with the versions and settings that made it. Same settings, same bytes."""
 
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate import __version__
-from headgate.lab.cell import Outcome
+from headgate.lab.cell import Outcome, versions
 from headgate.lab.scenario import Scenario
 from headgate.model.errors import InputError
 
@@ -44,10 +41,9 @@ def about(scenario: Scenario) -> dict[str, str]:
         "controller": scenario.settings,
         "left_out": scenario.left_out,
     }
-    versions = {"headgate": __version__, "python": platform.python_version(), "numpy": np.__version__}
     return {
         "headgate.settings": msgspec.json.encode(settings, order="sorted").decode(),
-        "headgate.versions": msgspec.json.encode({**versions, "pyarrow": pa.__version__}).decode(),
+        "headgate.versions": msgspec.json.encode({**versions(), "pyarrow": pa.__version__}).decode(),
     }
 
 

@@ -48,14 +48,17 @@ def sweep(
     run_all: Callable[[Sequence[Cell]], Iterator[Outcome]],
     told: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[Outcome]:
-    """Run what is not finished; the outcomes in the order of the cells, wherever and whenever they were run."""
-    keys = [cell.key for cell in cells]
-    missing = [cell for cell, key in zip(cells, keys, strict=True) if key not in finished.outcomes]
-    told(len(cells) - len(missing), len(cells))
+    """Run what is not finished; the outcomes in the order of the cells, wherever and whenever they were run.
+
+    Cells that differ in nothing but names are run once, and one that was run before under other names is not run again.
+    """
+    different = {cell.key: cell for cell in cells}
+    missing = [cell for key, cell in different.items() if key not in finished.outcomes]
+    told(len(different) - len(missing), len(different))
     for done, outcome in enumerate(run_all(missing), start=1):
         finished.add(outcome)
-        told(len(cells) - len(missing) + done, len(cells))
-    return [finished.outcomes[key] for key in keys]
+        told(len(different) - len(missing) + done, len(different))
+    return [cell.labelled(finished.outcomes[cell.key]) for cell in cells]
 
 
 def on_cores(cells: Sequence[Cell], workers: int) -> Iterator[Outcome]:
