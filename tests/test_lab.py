@@ -6,7 +6,9 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+from headgate.cli.lab_table import fields
 from headgate.cli.main import main
+from headgate.cli.page.lab_plots import cost_plot
 from headgate.lab.cell import Outcome, cells, run_cell
 from headgate.lab.job_table import JobTable, job_from_table, table_from_job, written
 from headgate.lab.results import read_results
@@ -188,10 +190,10 @@ def test_every_policy_can_be_run(scenario, policy):
     assert len(outcome.slots) == len(outcome.rates) == len(outcome.ages) == len(outcome.least)
 
 
-def outcome(policy, hours, late, seed=1, load="ads", judged=True, fits=True):
+def outcome(policy, hours, late, seed=1, load="ads", judged=True, fits=True, failed=""):
     return Outcome(
         f"{policy}{seed}", "job", fits, load, judged, policy, seed, hours, late, late, 10.0, 1, 1.0, 0.0, 0.0, 10,
-        [1.0], [1.0], [1.0], [1.0], 1.0,
+        [1.0], [1.0], [1.0], [1.0], 1.0, failed,
     )  # fmt: skip
 
 
@@ -205,7 +207,7 @@ def test_the_front_is_those_whom_nobody_beats_in_both():
     rows = summed_up(
         [outcome("oracle", 10.0, 0.0), outcome("a", 8.0, 0.1), outcome("b", 9.0, 0.2), outcome("c", 9.5, 0.01)]
     )
-    assert [row.policy for row in front(rows)] == ["a", "c", "oracle"]
+    assert [row.policy for _, row in front(rows)] == ["a", "c", "oracle"]
 
 
 def test_targets_are_judged_and_who_is_better_is_named():
@@ -220,6 +222,31 @@ def test_targets_are_judged_and_who_is_better_is_named():
     worse = [outcome("oracle", 10.0, 0.0, fits=False), outcome("capacity", 12.5, 0.02, fits=False)]
     assert [one.met for one in verdicts(worse)] == [False, False, True]
     assert verdicts([outcome("oracle", 10.0, 0.0, judged=False), outcome("capacity", 10.0, 0.0, judged=False)]) == []
+
+
+def test_a_run_of_capacity_that_failed_is_a_target_missed():
+    found = [outcome("oracle", 10.0, 0.0), outcome("capacity", 0.0, 0.0, failed="ValueError: no")]
+    assert verdicts(found) == [(False, "ads, job: no run fails", "1 of 1 failed: ValueError: no")]
+    one_is_good = [*found, outcome("oracle", 10.0, 0.0, seed=2), outcome("capacity", 10.5, 0.0, seed=2)]
+    assert [(one.met, one.found) for one in verdicts(one_is_good)] == [
+        (False, "1 of 2 failed: ValueError: no"),
+        (True, "0.00%"),
+        (True, "+5.0%"),
+        (True, "nobody"),
+    ]
+    of_others = [outcome("oracle", 10.0, 0.0), outcome("capacity", 10.0, 0.0), outcome("pid", 0.0, 0.0, failed="no")]
+    assert all(one.met for one in verdicts(of_others))
+
+
+@pytest.mark.parametrize("of_oracle", [outcome("oracle", 0.2, 0.0, failed="no"), outcome("oracle", 0.0, 0.0)])
+def test_there_is_no_regret_where_the_oracle_failed_or_paid_nothing(of_oracle):
+    found = [of_oracle, outcome("capacity", 10.5, 0.005)]
+    rows = summed_up(found)
+    assert [row.regret for row in rows] == [None, None]
+    assert [fields(row)[2] for row in rows] == ["", ""]
+    assert (False, "ads, job: within 10% of the oracle", "no run of the oracle to compare with") in verdicts(found)
+    assert "no policy came to an end" in cost_plot(rows)
+    assert cost_plot(summed_up([outcome("oracle", 10.0, 0.0), *found[1:]])).count("<circle") == 2
 
 
 def test_a_job_written_as_toml_and_read_again_is_the_same_job(tmp_path):

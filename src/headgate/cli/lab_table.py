@@ -14,10 +14,11 @@ HEADINGS = (
 def fields(row: Row) -> tuple[str, ...]:
     """The cells of a row, below `HEADINGS`."""
     failed = f" ({row.failed} of {row.cells} failed)" if row.failed else ""
+    beyond = "" if row.regret is None else f"{row.regret:+.1%}"
     return (
         f"{row.policy}{failed}",
         f"{row.slot_hours:,.1f}",
-        f"{row.regret:+.1%}",
+        beyond,
         f"{row.late_time:.2%}",
         f"{row.late_records:.2%}",
         f"{row.worst_age:,.0f} s",

@@ -79,10 +79,10 @@ def _beginning(
     ours = [row for row in rows if row.policy == OURS]
     figures = [(f"{len(outcomes):,}", "runs")]
     if ours:
-        figures += [
-            (f"{max(row.late_time for row in ours):.2%}", "late at most, capacity, of any load"),
-            (f"{max(row.regret for row in ours):+.1%}", "regret at most, capacity, of any load"),
-        ]
+        figures.append((f"{max(row.late_time for row in ours):.2%}", "late at most, capacity, of any load"))
+        regrets = [row.regret for row in ours if row.regret is not None]
+        if regrets:
+            figures.append((f"{max(regrets):+.1%}", "regret at most, capacity, of any load"))
     if judged:
         figures.append((f"{sum(one.met for one in judged)} of {len(judged)}", "targets met"))
     yield tiles(figures)

@@ -6,7 +6,7 @@ from headgate.cli.page.markup import Markup, joined
 from headgate.cli.page.scales import Scale, short
 from headgate.cli.page.svg import dot, drawing, line, marks, path, rectangle, rungs, text
 from headgate.lab.cell import Outcome
-from headgate.lab.summary import OURS, Row, front
+from headgate.lab.summary import OURS, Row, by_regret, front
 
 _WIDE, _HIGH = 960.0, 190.0
 _PANEL_WIDE, _PANEL_HIGH = 312.0, 148.0
@@ -41,7 +41,8 @@ def slots_plot(outcome: Outcome, row: Row, most: float, bound: float) -> Markup:
         for place, age in enumerate(outcome.ages)
         if age > bound * 1.001
     ]
-    heading = f"{outcome.policy}: {row.regret:+.1%}, late {row.late_time:.2%}"
+    beyond = "" if row.regret is None else f"{row.regret:+.1%}, "
+    heading = f"{outcome.policy}: {beyond}late {row.late_time:.2%}"
     return drawing(
         _PANEL_WIDE, _PANEL_HIGH, f"slots of {outcome.policy} over time",
         rungs(y, x.start, x.end, about=3),
@@ -56,20 +57,22 @@ def slots_plot(outcome: Outcome, row: Row, most: float, bound: float) -> Markup:
 def cost_plot(rows: Sequence[Row]) -> Markup:
     """Cost over lateness, a dot a policy, and the front that nobody is below and left of."""
     high = 400.0
-    shown = [row for row in rows if not row.failed]
+    shown = by_regret(rows)
+    if not shown:
+        return drawing(_WIDE, _TOP, "cost against lateness", text(_LEFT, 12, "no policy came to an end", "note"))
     x = Scale(_LEAST_LATE, 1.0, _LEFT + 10, _WIDE - 120, log=True)
-    y = Scale(min(row.regret for row in shown) - 0.05, max(row.regret for row in shown) + 0.1, high - 40, _TOP)
-    best = [(x.at(row.late_time), y.at(row.regret)) for row in front(shown)]
+    y = Scale(shown[0][0] - 0.05, shown[-1][0] + 0.1, high - 40, _TOP)
+    best = [(x.at(row.late_time), y.at(beyond)) for beyond, row in front(rows)]
     labels, taken = [], list[tuple[float, float]]()
-    for row in sorted(shown, key=lambda row: row.regret):
-        at, level = x.at(row.late_time), y.at(row.regret)
+    for beyond, row in shown:
+        at, level = x.at(row.late_time), y.at(beyond)
         while any(abs(at - other) < 70 and abs(level - below) < 12 for other, below in taken):
             level -= 12  # names that would cover each other are put above each other
         taken.append((at, level))
-        told = f"{row.policy}: {row.regret:+.1%}, late {row.late_time:.3%} of the time"
+        told = f"{row.policy}: {beyond:+.1%}, late {row.late_time:.3%} of the time"
         labels.append(
             joined(
-                dot(x.at(row.late_time), y.at(row.regret), 4.5, "share accent" if row.policy == OURS else "step", told),
+                dot(x.at(row.late_time), y.at(beyond), 4.5, "share accent" if row.policy == OURS else "step", told),
                 text(at + 8, level + 4, row.policy, "accent" if row.policy == OURS else None),
             )
         )
