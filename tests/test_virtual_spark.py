@@ -125,6 +125,15 @@ def test_executors_are_lost_by_chance_and_the_last_one_stays():
     assert len(virtual.executors()) == 1
 
 
+def test_a_long_time_with_one_executor_does_not_cost_one_as_soon_as_there_are_two():
+    # One in 10,000 s on average: within the 10 s since it was last looked at, with a chance of one in a thousand.
+    virtual = spark(VirtualJob((MAP,), trigger=10.0), executors=1, losing=1e4, joining=0.0)
+    batches(virtual, 10_000)
+    virtual.set_executors(2)
+    batches(virtual, 2)
+    assert len(virtual.executors()) == 2
+
+
 def test_a_restart_is_a_pause_and_another_run_with_other_partitions():
     engine = VirtualEngine(spark(VirtualJob((MAP, COUNT), trigger=10.0, restart=25.0), executors=4))
     engine.seen(0.0)

@@ -206,10 +206,9 @@ class VirtualSpark:
 
     def _perhaps_lose(self, now: float) -> None:
         """One of several executors, at moments that know nothing of each other; the last one stays."""
-        if self.losing and len(self.there) > 1:
-            since, self._looked_for_loss = now - self._looked_for_loss, now
-            if self.dice.random() < -math.expm1(-since / self.losing):
-                self.lose_executor()
+        since, self._looked_for_loss = now - self._looked_for_loss, now
+        if self.losing and len(self.there) > 1 and self.dice.random() < -math.expm1(-since / self.losing):
+            self.lose_executor()
 
     def _by_chance(self, seconds: Floats) -> Floats:
         job = self.job
