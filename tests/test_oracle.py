@@ -133,6 +133,13 @@ def test_batches_that_end_before_the_next_is_due_are_never_late():
     assert (said.time, said.records, round(said.worst, 6)) == (0.0, 0.0, 19.9)
 
 
+def test_what_a_limit_leaves_waiting_is_taken_later():
+    """100 records a batch at the most, 0.1 s each on four slots: 2.5 s a batch while more wait."""
+    limited = VirtualJob((MAP,), driver=0.0, trigger=10.0, limit=100)
+    asked = needs(limited, lambda at: min(25.0 * at, 250.0), 40.0, deadline(KeepUp(), limited), most=4, each=1)
+    assert asked.batches[:, 3].tolist() == pytest.approx([2.5, 2.5, 1.25, 0.0], abs=0.1)
+
+
 def test_records_that_a_limit_leaves_waiting_grow_old():
     began = np.array([10.0, 20.0, 30.0])
     # 10 a second come; of the 100, 200, 300 that are there 100, 150 and 200 are taken: covered up to 10, 15 and 20 s.

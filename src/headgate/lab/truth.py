@@ -74,7 +74,7 @@ def _chance(job: VirtualJob, tasks: int, dice: np.random.Generator) -> Floats:
 
 
 class Needs(NamedTuple):
-    """What a load asks of a job, step by step."""
+    """What a load asks of a job, step by step. The records of a step are those of the batch that begins at its end."""
 
     step: float
     """Seconds."""
@@ -95,9 +95,7 @@ def needs(
     step = deadline.interval
     edges = np.arange(0.0, lasting + step / 2, step)
     due = np.array([arrived(edge) for edge in edges.tolist()])
-    records = np.diff(due)
-    if job.limit is not None:
-        records = np.minimum(records, float(job.limit))
+    records = np.diff(due) if job.limit is None else _admitted(np.diff(due), job.limit)
     more = records * (1 + deadline.headroom)
     known = _true_times(job, most, each, _rounded_up(float(more.max(initial=1.0))))
     # The records of an interval are processed in the batch that begins at its end.
@@ -106,6 +104,19 @@ def needs(
     least = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, most)
     carried = known.carries(deadline.batch / (1 + deadline.headroom))
     return Needs(step, known.batches(records, edges[1:]), with_headroom, least, _pauses(job, most, each, carried))
+
+
+def _admitted(came: Floats, limit: int) -> Floats:
+    """Records of each batch where it takes so many at the most; the rest waits for the next.
+
+    >>> _admitted(np.array([250.0, 0.0, 120.0, 0.0]), 100).tolist()
+    [100.0, 100.0, 100.0, 70.0]
+    """
+    taken, waiting = [], 0.0
+    for more in came.tolist():
+        taken.append(min(float(limit), waiting + more))
+        waiting += more - taken[-1]
+    return np.array(taken)
 
 
 def _rounded_up(value: float) -> float:
