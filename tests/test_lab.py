@@ -180,6 +180,85 @@ def test_the_oracle_is_never_late_and_whoever_is_cheaper_is(scenario):
             assert one.slot_hours >= oracle[one.seed]
 
 
+def outcomes_under(scenario, load, policy='"static"'):
+    """Of a policy and the oracle, by the first seed, without chance."""
+    text = SCENARIO.replace("step(20 -> 60 @ 5m)", load).replace("noise = 0.1", "").replace("[1, 2]", "[1]")
+    scenario.write_text(text.replace('"threshold", {name = "static", start = "peak"}', policy))
+    return {one.policy: one for one in on_cores(cells(read_scenario(scenario)), 1)}
+
+
+# At 20 records a second a batch of 10 s has 200 records, 16.7 a task: 12 of 0.05 + 0.67 s and 12 of 0.05 + 0.17 s, which
+# are 11.2 s on one executor and with the driver 5.7 s on two; with a fifth more, 6.7 s.
+
+
+def test_a_load_that_goes_quiet_ends_without_a_batch_and_what_is_there_is_held_to_the_end(scenario):
+    found = outcomes_under(scenario, "step(20 -> 0 @ 5m)")
+    assert {one.failed for one in found.values()} == {""}
+    assert found["static"].batches == found["oracle"].batches == 30
+    assert found["static"].slot_hours == pytest.approx(2 * 600 / 3600, abs=1e-6)
+    # It gives one back when the last batch has ended, at 305.7 s.
+    assert found["oracle"].slot_hours == pytest.approx((305.7 * 2 + 294.3) / 3600, abs=0.0002)
+    assert found["static"].late_time == found["oracle"].late_time == 0
+    # From the last batch to the end one would do, and two are there.
+    assert found["static"].over == pytest.approx(294.3 / 600, abs=0.001)
+
+
+def test_quiet_in_between_makes_nobody_late(scenario):
+    found = outcomes_under(scenario, "step(20 -> 0 @ 3m -> 20 @ 6m)")
+    assert {one.late_time for one in found.values()} == {0.0}
+    assert {one.late_records for one in found.values()} == {0.0}
+    assert max(found["oracle"].ages) < 20
+    assert found["oracle"].slot_hours < found["static"].slot_hours
+
+
+def test_a_load_of_nothing_is_a_run_without_batches_and_has_a_report(scenario, tmp_path):
+    found = outcomes_under(scenario, "constant(0)")
+    assert {one.batches for one in found.values()} == {0}
+    assert {one.slot_hours for one in found.values()} == {round(600 / 3600, 6)}
+    assert main(["lab", str(scenario), "-o", str(tmp_path / "out"), "--workers", "1", "--pictures"]) == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_batch_is_measured_by_the_records_it_takes_which_came_in_the_step_before_it(scenario):
+    job = """\
+policies = [{name = "static", start = 4}]
+objective = {keep-up = 0}
+executors = {most = 6}
+
+[[loads]]
+name = "step"
+load = "step(8 -> 30 @ 1m)"
+lasting = "2m"
+
+[[jobs]]
+name = "map"
+trigger = "10s"
+driver = 0
+
+[[jobs.operators]]
+name = "map"
+partitions = 4
+fixed = 0
+per-record = 0.1
+"""
+    scenario.write_text(job)
+    found = next(run_cell(cell) for cell in cells(read_scenario(scenario)) if cell.policy == "static")
+    # Four tasks of 2 s, and one executor would do, in the six batches from 10 s to 60 s, the last of which takes what
+    # came from 50 s to 60 s; then four tasks of 7.5 s, for which it takes four, in those from 70 s to 120 s.
+    assert found.batches == 12
+    assert found.over == pytest.approx((4 - 1) * 62 / 127.5, abs=1e-5)
+    assert found.under == 0
+    assert found.least == [1.0] * found.least.count(1.0) + [4.0] * found.least.count(4.0)
+    assert found.least.count(1.0) == pytest.approx(62 * 3, abs=1)  # pictures have 360 points, three a second
+
+
+def test_a_change_after_the_first_batch_is_a_rescale(scenario):
+    """Under constant load, from one executor: what is asked for first is kept, and that is one change."""
+    found = outcomes_under(scenario, "constant(20)", '{name = "queueing", start = 1}')["queueing"]
+    assert (found.slots[0], found.slots[-1]) == (1.0, 2.0)
+    assert found.rescales == 1
+
+
 @pytest.mark.parametrize("policy", sorted(POOL_POLICIES))
 def test_every_policy_can_be_run(scenario, policy):
     scenario.write_text(SCENARIO.replace('"threshold", {name = "static", start = "peak"}', f'"{policy}"'))

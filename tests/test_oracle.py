@@ -133,6 +133,29 @@ def test_batches_that_end_before_the_next_is_due_are_never_late():
     assert (said.time, said.records, round(said.worst, 6)) == (0.0, 0.0, 19.9)
 
 
+def test_results_do_not_grow_old_while_nothing_comes():
+    # 10 a second come until 20 s and from 100 s on; nothing waits from the trigger at 30 s to that at 100 s.
+    began, ended = np.array([10.0, 20.0, 100.0, 110.0]), np.array([14.0, 24.0, 100.0, 114.0])
+    counts = np.array([100.0, 200.0, 200.0, 300.0])
+    said = lateness(began, ended, counts, counts, bound=20.0)
+    assert said.ages.tolist() == [14.0, 14.0, 0.0, 14.0]
+    assert (said.time, said.records, said.worst) == (0.0, 0.0, 14.0)
+
+
+def test_records_that_came_before_a_quiet_time_are_late_by_when_they_came():
+    # The second batch ends 40 s after the last of its records, and 50 s after the first: all of them are late.
+    began, ended = np.array([10.0, 20.0, 100.0]), np.array([14.0, 60.0, 100.0])
+    counts = np.array([100.0, 200.0, 200.0])
+    said = lateness(began, ended, counts, counts, bound=20.0)
+    assert said.records * 200 == pytest.approx(100.0)
+    assert said.time * 100 == pytest.approx(60.0 - 30.0)
+
+
+def test_nothing_is_late_before_the_first_record():
+    began, ended, counts = np.array([90.0, 100.0]), np.array([90.0, 104.0]), np.array([0.0, 100.0])
+    assert lateness(began, ended, counts, counts, bound=20.0).ages.tolist() == [0.0, 14.0]
+
+
 def test_what_a_limit_leaves_waiting_is_taken_later():
     """100 records a batch at the most, 0.1 s each on four slots: 2.5 s a batch while more wait."""
     limited = VirtualJob((MAP,), driver=0.0, trigger=10.0, limit=100)
@@ -145,5 +168,6 @@ def test_records_that_a_limit_leaves_waiting_grow_old():
     # 10 a second come; of the 100, 200, 300 that are there 100, 150 and 200 are taken: covered up to 10, 15 and 20 s.
     said = lateness(began, began + 1, np.array([100.0, 200.0, 300.0]), np.array([100.0, 150.0, 200.0]), bound=12.0)
     assert said.worst == 16.0
+    assert said.ages.tolist() == [11.0, 11.0, 16.0]
     assert said.time * 31 == pytest.approx(4.0)
     assert said.records * 200 == pytest.approx(40.0)

@@ -134,6 +134,22 @@ def test_a_long_time_with_one_executor_does_not_cost_one_as_soon_as_there_are_tw
     assert len(virtual.executors()) == 2
 
 
+def test_who_waits_in_vain_waits_to_the_end_and_pays_for_it():
+    virtual = VirtualSpark(VirtualJob((MAP,), driver=0.0, trigger=10.0), lambda at: min(40 * at, 400.0), executors=2)
+    assert virtual.wait(95.0)
+    assert (virtual.now, virtual.run_batch().input_rows) == (10.0, 400)
+    assert not virtual.wait(95.0)
+    assert (virtual.now, virtual.nothing_waited) == (95.0, 90.0)
+    assert virtual.slot_seconds == pytest.approx(2 * 95.0)
+
+
+def test_triggers_stay_where_they_are_however_often_one_waits():
+    virtual = VirtualSpark(VirtualJob((MAP,), trigger=10.0), lambda at: 40 * max(0.0, at - 40.0))
+    assert not virtual.wait(17.0)
+    assert not virtual.wait(33.0)
+    assert virtual.run_batch().began == 50_000
+
+
 def test_a_restart_is_a_pause_and_another_run_with_other_partitions():
     engine = VirtualEngine(spark(VirtualJob((MAP, COUNT), trigger=10.0, restart=25.0), executors=4))
     engine.seen(0.0)

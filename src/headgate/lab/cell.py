@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +19,10 @@ from headgate.lab.oracle_policy import OraclePolicy
 from headgate.lab.punctuality import deadline, lateness
 from headgate.lab.scenario import ORACLE, NamedJob, NamedLoad, Scenario, Start
 from headgate.lab.truth import Needs, needs
-from headgate.model.columns import Floats
+from headgate.model.columns import Floats, Ints
 from headgate.model.durations import seconds
+from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import Objective
-from headgate.policies.pool import PoolPolicy
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
 from headgate.simulation.virtual_job import VirtualJob
 from headgate.simulation.virtual_spark import VirtualSpark
@@ -143,35 +143,59 @@ def run_cell(cell: Cell) -> Outcome:
         job, load.records, executors=start, slots=cell.slots, joining=cell.joining, losing=cell.losing, seed=cell.seed
     )
     spark.spread_bins()
-    policy: PoolPolicy
-    if cell.policy == ORACLE:
-        policy, own_timing = OraclePolicy(_schedule(cell, asked, start).sizes, asked.step, cell.joining), True
-    else:
-        policy, own_timing = pool_policy(cell.policy), POOL_POLICIES[cell.policy].own_timing
-    follow = followed_at_once if own_timing else controlled
-    trail, failed = _Trail(), ""
+    trail, failed = _Trail(start), ""
     try:
-        for batch in follow(spark, policy, settings, cell.load.lasting):
-            trail.note(batch.began / 1000, spark, len(batch.executors), batch.input_rows)
+        for batch in _followed(cell, spark, asked, start):
+            trail.note(batch, spark)
+        trail.end(spark)
     except Exception as problem:  # whatever it is, the other cells go on
         failed = f"{type(problem).__name__}: {problem}"
     return _outcome(cell, spark, trail, asked, failed)
 
 
-class _Trail:
-    """What is noted of each batch."""
+def _followed(cell: Cell, spark: VirtualSpark, asked: Needs, start: int) -> Iterator[MicroBatch]:
+    """The batches, with the policy in charge."""
+    until = cell.load.lasting
+    if cell.policy == ORACLE:
+        policy = OraclePolicy(_schedule(cell, asked, start).sizes, asked.step, cell.joining)
+        return followed_at_once(spark, policy, cell.settings, until, every=asked.step)
+    follow = followed_at_once if POOL_POLICIES[cell.policy].own_timing else controlled
+    return follow(spark, pool_policy(cell.policy), cell.settings, until)
 
-    def __init__(self) -> None:
+
+class _Trail:
+    """What is noted of each batch, and of quiet in between: began, ended, records due by then, taken, executors."""
+
+    def __init__(self, start: int) -> None:
         self.rows: list[tuple[float, float, float, float, float]] = []
         self.changes: list[float] = []
-        self._asked: int | None = None
+        self.batches = 0
+        self._asked = self._there = start
 
-    def note(self, began: float, spark: VirtualSpark, there: int, records: int) -> None:
+    def note(self, batch: MicroBatch, spark: VirtualSpark) -> None:
         """At the end of a batch."""
-        self.rows.append((began, spark.now, spark.arrived(began), records, there))
-        if self._asked is not None and spark.asked != self._asked:
+        read = batch.sources[0]
+        self._quiet(spark, float(read.start))
+        self.rows.append((batch.began / 1000, spark.now, float(read.latest), batch.input_rows, len(batch.executors)))
+        self.batches += 1
+        if spark.asked != self._asked:
             self.changes.append(spark.now)
-        self._asked = spark.asked
+        self._asked, self._there = spark.asked, len(spark.executors())
+
+    def end(self, spark: VirtualSpark) -> None:
+        """Where no batch begins any more."""
+        self._quiet(spark, spark.taken)
+        if spark.now > self._until:
+            due = max(spark.taken, int(spark.arrived(spark.now)))
+            self.rows.append((spark.now, spark.now, due, 0, len(spark.executors())))
+
+    def _quiet(self, spark: VirtualSpark, taken: float) -> None:
+        if spark.nothing_waited > self._until:
+            self.rows.append((spark.nothing_waited, spark.nothing_waited, taken, 0, self._there))
+
+    @property
+    def _until(self) -> float:
+        return self.rows[-1][1] if self.rows else 0.0
 
 
 def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, failed: str) -> Outcome:
@@ -179,11 +203,9 @@ def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, faile
     began, ended, due, records, there = rows.T
     bound = deadline(cell.objective, cell.job.job).bound
     late = lateness(began, ended, due, np.cumsum(records), bound)
-    at = np.minimum((began / asked.step).astype(int), len(asked.least) - 1)
-    least = asked.least[at]
+    least = asked.least[_steps(began, asked)]
     lasted = np.diff(ended, prepend=0.0)
     weights = lasted / lasted.sum()
-    ages = ended - np.concatenate(([0.0], began[:-1]))
     edges = np.linspace(0.0, cell.load.lasting, _DRAWN + 1)
     due_at = np.array([cell.load.load.records(edge) for edge in edges.tolist()])
     return Outcome(
@@ -192,11 +214,16 @@ def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, faile
         len(trail.changes), _steps_to_settle(cell.load, trail.changes),
         round(float((weights * np.maximum(there / least - 1, 0)).sum()), 6),
         round(float((weights * np.maximum(1 - there / least, 0)).sum()), 6),
-        len(trail.rows),
+        trail.batches,
         _drawn(edges, ended, there * cell.slots), np.round(np.diff(due_at) / np.diff(edges), 3).tolist(),
-        _drawn(edges, ended, ages), _drawn(edges, ended, least * float(cell.slots)),
+        _drawn(edges, ended, late.ages), _drawn(edges, ended, least * float(cell.slots)),
         round(cell.load.lasting / 3600, 6), failed,
     )  # fmt: skip
+
+
+def _steps(began: Floats, asked: Needs) -> Ints:
+    """Whose records a batch takes: those of the step at whose end it begins."""
+    return np.clip(np.rint(began / asked.step).astype(np.int64) - 1, 0, len(asked.least) - 1)
 
 
 def _drawn(edges: Floats, ended: Floats, values: Floats) -> list[float]:

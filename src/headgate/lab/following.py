@@ -3,9 +3,11 @@
 Policies that only size (`capacity`, `ds2`) leave it to the controller when to ask, when to believe and how to move: the
 same reducer that runs in production. Policies that bring their own timing (thresholds that must hold, cool downs) are
 asked after every batch and taken at their word, within the bounds. Moving state is the same for all: bins are spread
-over the executors that are there whenever those have changed.
+over the executors that are there whenever those have changed. While nothing comes no batch begins, no policy is asked
+and what is there is held; only who goes by the clock is asked all the same.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterator
 
@@ -23,17 +25,20 @@ _LAST = 40
 def controlled(spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float) -> Iterator[MicroBatch]:
     """Under Headgate's controller."""
     loop = ControlledLoop(spark, settings, policy)
-    while spark.now < until:
+    while spark.now < until and spark.wait(until):
         yield loop.turn().batch
 
 
-def followed_at_once(spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float) -> Iterator[MicroBatch]:
-    """Asked after every batch, and taken at its word."""
+def followed_at_once(
+    spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float, every: float = math.inf
+) -> Iterator[MicroBatch]:
+    """Asked after every batch, and after so many seconds in which none began; taken at its word."""
     memory, seen = policy.start(), deque[MicroBatch](maxlen=_LAST)
     known = spark.executors()
     while spark.now < until:
-        batch = spark.run_batch()
-        seen.append(batch)
+        begins = spark.wait(min(until, spark.now + every))
+        if begins:
+            seen.append(spark.run_batch())
         there = spark.executors()
         evidence = Evidence(tuple(seen), there, spark.slots, spark.job.trigger)
         memory, target = followed(
@@ -44,4 +49,5 @@ def followed_at_once(spark: VirtualSpark, policy: PoolPolicy, settings: Settings
         if spark.executors() is not known:
             known = spark.executors()
             spark.spread_bins()
-        yield batch
+        if begins:
+            yield seen[-1]

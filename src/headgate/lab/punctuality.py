@@ -1,7 +1,8 @@
 """What late is. Everything follows from the age of results and one bound on it.
 
 At any moment the results that are there cover the records that came up to some earlier moment; the time since then is
-the age of the results. With batches every T seconds that take B it swings between B and T + B.
+the age of the results. With batches every T seconds that take B it swings between B and T + B. While nothing comes,
+results that cover all that came do not grow old.
 
     bound = F          Freshness within F
             2 T        KeepUp, CatchUp: a batch that ends before the next is due
@@ -63,10 +64,14 @@ class Lateness(NamedTuple):
     """Part of the records whose result came later than the bound."""
     worst: float
     """The highest age of results, in seconds."""
+    ages: Floats
+    """The age of results when each batch ended, just before."""
 
 
 def lateness(began: Floats, ended: Floats, due: Floats, taken: Floats, bound: float) -> Lateness:
     """Of batches: when each began and ended, records that had come when it began, and records taken by then in all.
+
+    A moment at which nothing waited is a batch that takes nothing and ends as it begins.
 
     >>> began, ended = np.array([10.0, 20.0, 45.0]), np.array([14.0, 44.0, 49.0])
     >>> due = np.array([100.0, 200.0, 450.0])
@@ -74,16 +79,20 @@ def lateness(began: Floats, ended: Floats, due: Floats, taken: Floats, bound: fl
     >>> round(said.time * 49, 6), round(said.records * 450, 6), said.worst
     (19.0, 190.0, 34.0)
     """
-    # Up to when records are in the results: the moment at which as many had come as were taken.
-    covers = np.interp(taken, np.concatenate(([0.0], due)), np.concatenate(([0.0], began)))
-    before = np.concatenate(([0.0], covers[:-1]))
+    moments, counts = np.concatenate(([0.0], began)), np.concatenate(([0.0], due))
+    # Up to when records are in the results: the last moment at which no more had come than were taken.
+    covers = np.interp(taken, counts, moments)
+    # When the last of them came: of moments at which as many had come, the first.
+    came_by = np.interp(-taken, -counts[::-1], moments[::-1])
+    before = np.concatenate((np.interp([0.0], counts, moments), covers[:-1]))
     since = np.concatenate(([0.0], ended[:-1]))
     late = np.maximum(0.0, ended - np.maximum(since, before + bound))
     came = np.diff(taken, prepend=0.0)
-    spans = np.maximum(covers - before, 1e-9)
+    spans = np.maximum(came_by - before, 1e-9)
     late_part = np.clip((ended - bound - before) / spans, 0.0, 1.0)
     return Lateness(
         float(late.sum() / ended[-1]),
         float((came * late_part).sum() / max(float(came.sum()), 1.0)),
         float((ended - before).max()),
+        ended - before,
     )

@@ -24,6 +24,11 @@ from headgate.simulation.virtual_job import VirtualJob, VirtualOperator
 
 __all__ = ["VirtualJob", "VirtualOperator", "VirtualSpark"]
 
+_LOOKS_EVERY = 0.1
+"""Seconds, where there is no trigger and nothing to take."""
+_PATIENCE = 1_000_000
+"""Triggers in vain after which nothing will ever come."""
+
 
 class VirtualSpark:
     """The query, its cluster and the time."""
@@ -59,6 +64,8 @@ class VirtualSpark:
         """Stateful operator -> bins that find their state elsewhere in the next batch."""
         self.slot_seconds = 0.0
         """Held until now; an executor is held from the moment it is asked for."""
+        self.nothing_waited = 0.0
+        """When a trigger last found nothing to take: until then results were complete."""
         self._held_until = self._looked_for_loss = 0.0
         self._known: tuple[Executor, ...] = ()
         self._use(job)
@@ -157,7 +164,8 @@ class VirtualSpark:
 
     def run_batch(self) -> MicroBatch:
         """Wait for the trigger and for records, run one batch, and be at its end."""
-        self._wait()
+        if not self.wait(self.now + _PATIENCE * (self.job.trigger or _LOOKS_EVERY)):
+            raise RuntimeError("no record came, or no executor")
         began = self.now
         self._perhaps_lose(began)
         job, arithmetic = self.job, self.arithmetic
@@ -192,17 +200,25 @@ class VirtualSpark:
             self._tasks(began, seconds, sizes, schedule, executors), {}, 0, (source,), (), executors,
         )  # fmt: skip
 
-    def _wait(self) -> None:
-        """Until the trigger fires, a record is there and so is an executor."""
-        trigger = self.job.trigger
-        if trigger is not None:
-            # The next trigger is fixed when a batch begins; one that is already past fires at once.
-            self.now = max(self.now, self.next_trigger)
-        for _ in range(1_000_000):
-            if self.executors() and int(self.arrived(self.now)) > self.taken:
-                return
-            self.now += trigger or 0.1
-        raise RuntimeError("no record came, or no executor")
+    def wait(self, until: float) -> bool:
+        """Until the trigger fires, a record is there and so is an executor: whether a batch can begin by this time.
+
+        If not, it is `until`, and what is there was held up to then.
+        """
+        # The next trigger is fixed when a batch begins; one that is already past fires at once.
+        at = self.now if self.job.trigger is None else max(self.now, self.next_trigger)
+        while at <= until + 1e-6:
+            self.now = at
+            came = int(self.arrived(at)) > self.taken
+            if came and self.executors():
+                return True
+            if not came:
+                self.nothing_waited = at
+            at += self.job.trigger or _LOOKS_EVERY
+            self.next_trigger = at
+        self.now = max(self.now, until)
+        self._bill()
+        return False
 
     def _perhaps_lose(self, now: float) -> None:
         """One of several executors, at moments that know nothing of each other; the last one stays."""
