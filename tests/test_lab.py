@@ -1,5 +1,6 @@
 """The lab: scenarios are checked, cells are run once, results are the same bytes, and sums are right."""
 
+import math
 from xml.etree import ElementTree
 
 import msgspec
@@ -45,8 +46,27 @@ def test_a_scenario_has_a_cell_for_each_policy_job_load_and_seed_and_the_oracle_
         ("most = 6", "most = 0", "[executors] least 1, most 0: give 1 <= least <= most <= 2000"),
         ("most = 6", "mots = 6", "[executors] mots is no setting; take it out or correct it"),
         ("noise = 0.1", "noise = -1", "job words: noise is -1"),
+        ('trigger = "10s"', 'trigger = "often"', 'job words: trigger: "often" is no duration'),
         ('trigger = "10s"', "", "job words: a job without a trigger always keeps up somehow"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "seeds: give each number once"),
+        ("seeds = [1, 2]", "seeds = [-1]", "seeds: -1 is none; give whole numbers from 0 to below 2^63"),
+        ("seeds = [1, 2]", f"seeds = [{2**63}]", "seeds: 9223372036854775808 is none; give whole numbers from 0"),
+        (
+            'lasting = "10m"',
+            'lasting = "4s"',
+            "load step: lasting is 4 s, less than the 10 s from one batch of job words",
+        ),
+        ('lasting = "10m"', 'lasting = "ten"', 'load step: lasting: "ten" is no duration'),
+        ("most = 6", 'most = 6\njoining = "soon"', '[executors] joining: "soon" is no duration'),
+        ("[[loads]]", "[prices]\nchange = -1\n\n[[loads]]", "[prices] change is -1.0; give slot-seconds from 0 up"),
+        ("[[loads]]", "[prices]\nchange = nan\n\n[[loads]]", "[prices] change is nan; give slot-seconds from 0 up"),
+        ("[[loads]]", "[prices]\nchange = inf\n\n[[loads]]", "[prices] change is inf; give slot-seconds from 0 up"),
+        ("fixed = 0.05", "fixed = 0.05\ncontention = [[1, -1.0]]", "operator split: contention needs pairs of tasks"),
+        ("fixed = 0.05", "fixed = 0.05\ncontention = [[8, 2.0], [1, 1.0]]", "operator split: contention needs pairs"),
+        ("fixed = 0.05", "fixed = 0.05\ncontention = [[0, 1.0]]", "operator split: contention needs pairs of tasks"),
+        ("fixed = 0.05", "fixed = 0.05\ncontention = [[1, nan]]", "operator split: contention needs pairs of tasks"),
+        ("fixed = 0.05", f"fixed = 0.05\nshares = {[1.0] * 11 + [math.nan]}", "operator split: shares needs 12 parts"),
+        ("fixed = 0.05", f"fixed = 0.05\nshares = {[1.0] * 11 + [math.inf]}", "operator split: shares needs 12 parts"),
         ("step(20 -> 60 @ 5m)", "trace(nowhere.csv)", "nowhere.csv: cannot be read"),
         ("partitions = 12", 'partitions = "12"', "jobs[0].operators[0].partitions: expected `int`, got `str`"),
         ('{name = "static", start = "peak"}', '{name = "static", start = 9}', "policy static: start is 9"),
@@ -187,8 +207,8 @@ def outcomes_under(scenario, load, policy='"static"'):
     return {one.policy: one for one in on_cores(cells(read_scenario(scenario)), 1)}
 
 
-# At 20 records a second a batch of 10 s has 200 records, 16.7 a task: 12 of 0.05 + 0.67 s and 12 of 0.05 + 0.17 s, which
-# are 11.2 s on one executor and with the driver 5.7 s on two; with a fifth more, 6.7 s.
+# At 20 records a second a batch of 10 s has 200 records, 16.7 a task: 12 of 0.05 + 0.67 s and 12 of 0.05 + 0.17 s:
+# 11.2 s on one executor and with the driver 5.7 s on two; with a fifth more, 6.7 s.
 
 
 def test_a_load_that_goes_quiet_ends_without_a_batch_and_what_is_there_is_held_to_the_end(scenario):

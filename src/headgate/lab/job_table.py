@@ -102,12 +102,24 @@ def job_from_table(table: JobTable) -> VirtualJob:
             operators.append(VirtualOperator(**(given | {"contention": tuple(one.contention)})))
         return VirtualJob(
             tuple(operators),
-            trigger=None if table.trigger is None else seconds(table.trigger),
-            drift_period=seconds(table.drift_period),
+            trigger=None if table.trigger is None else lasts("trigger", table.trigger),
+            drift_period=lasts("drift-period", table.drift_period),
             **{name: getattr(table, name) for name in _SAME},
         )
     except InputError as problem:
         raise InputError(f"job {table.name}: {problem}") from None
+
+
+def lasts(setting: str, given: str | float) -> float:
+    """Seconds; what is wrong with it names the setting.
+
+    >>> lasts("trigger", "10s")
+    10.0
+    """
+    try:
+        return seconds(given)
+    except InputError as problem:
+        raise InputError(f"{setting}: {problem}") from None
 
 
 def table_from_job(name: str, job: VirtualJob, **more: Any) -> JobTable:

@@ -30,9 +30,8 @@ import msgspec
 from headgate.control.settings import Settings
 from headgate.formats.load_trace import read_load_trace
 from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
-from headgate.lab.job_table import JobTable, job_from_table
+from headgate.lab.job_table import JobTable, job_from_table, lasts
 from headgate.lab.punctuality import deadline
-from headgate.model.durations import seconds
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import Objective
 from headgate.policies.pool_registry import pool_policy
@@ -153,11 +152,14 @@ def checked(file: Path, written: ScenarioFile) -> Scenario:
         _check_executors(written.executors)
         for job in jobs:
             try:
-                deadline(objective, job.job)
+                interval = deadline(objective, job.job).interval
             except InputError as problem:
                 raise InputError(f"job {job.name}: {problem}") from None
-        if len(set(written.seeds)) != len(written.seeds) or not written.seeds:
-            raise InputError("seeds: give each number once, and one at least")
+            for load in loads:
+                _check_lasting(load, job, interval)
+        _check_seeds(written.seeds)
+        if not 0 <= written.prices.change < float("inf"):
+            raise InputError(f"[prices] change is {written.prices.change}; give slot-seconds from 0 up")
     except InputError as problem:
         said = str(problem)
         raise InputError(said if said.startswith(str(file)) else f"{file}: {said}") from None
@@ -197,7 +199,7 @@ def _loads(file: Path, tables: list[LoadTable]) -> tuple[tuple[NamedLoad, ...], 
     for table in tables:
         try:
             load = load_from_text(table.load, beside)
-            loads.append(NamedLoad(table.name, table.load, load, seconds(table.lasting), table.judged))
+            loads.append(NamedLoad(table.name, table.load, load, lasts("lasting", table.lasting), table.judged))
         except InputError as problem:
             if table.optional and "cannot be read" in str(problem):
                 left_out.append(f"load {table.name} is left out: {problem}")
@@ -226,6 +228,22 @@ def _once(what: str, names: list[str]) -> None:
             raise InputError(f"{what} {name} is there {names.count(name)} times; give each a name of its own")
 
 
+def _check_seeds(seeds: tuple[int, ...]) -> None:
+    if len(set(seeds)) != len(seeds) or not seeds:
+        raise InputError("seeds: give each number once, and one at least")
+    for seed in seeds:
+        if not 0 <= seed < 2**63:
+            raise InputError(f"seeds: {seed} is none; give whole numbers from 0 to below 2^63")
+
+
+def _check_lasting(load: NamedLoad, job: NamedJob, interval: float) -> None:
+    if load.lasting < interval:
+        raise InputError(
+            f"load {load.name}: lasting is {load.lasting:g} s, less than the {interval:g} s from one batch of job "
+            f"{job.name} to the next; give it longer"
+        )
+
+
 def _check_executors(given: ExecutorsTable) -> None:
     if not 1 <= given.least <= given.most <= 2000:
         raise InputError(f"[executors] least {given.least}, most {given.most}: give 1 <= least <= most <= 2000")
@@ -233,6 +251,6 @@ def _check_executors(given: ExecutorsTable) -> None:
         raise InputError(f"[executors] slots is {given.slots}; give at least 1")
     if isinstance(given.start, int) and not given.least <= given.start <= given.most:
         raise InputError(f"[executors] start is {given.start}, which is not from least to most")
-    seconds(given.joining)
+    lasts("[executors] joining", given.joining)
     if given.losing is not None:
-        seconds(given.losing)
+        lasts("[executors] losing", given.losing)

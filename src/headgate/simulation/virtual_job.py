@@ -6,6 +6,7 @@ stragglers, tasks that slow each other down, cold executors, bins that load. All
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import msgspec
 
@@ -45,8 +46,16 @@ class VirtualOperator(msgspec.Struct, frozen=True):
             raise InputError(f"operator {self.name}: partitions is {self.partitions}; give at least 1")
         if not 0 <= self.hot <= 1:
             raise InputError(f"operator {self.name}: hot is {self.hot}; give a part from 0 to 1")
-        if self.shares and (len(self.shares) != self.partitions or min(self.shares) < 0 or not sum(self.shares)):
+        parts = all(0 <= share < float("inf") for share in self.shares) and 0 < sum(self.shares) < float("inf")
+        if self.shares and (len(self.shares) != self.partitions or not parts):
             raise InputError(f"operator {self.name}: shares needs {self.partitions} parts, one a partition, from 0 up")
+        counts = [at_once for at_once, _ in self.contention]
+        times = all(0 < slower < float("inf") for _, slower in self.contention)
+        if not times or any(more <= fewer for fewer, more in pairwise([0, *counts])):
+            raise InputError(
+                f"operator {self.name}: contention needs pairs of tasks at once, from 1 up and rising, and how many "
+                "times as long each takes then, above 0: [[1, 1.0], [8, 1.5]]"
+            )
 
 
 class VirtualJob(msgspec.Struct, frozen=True):
