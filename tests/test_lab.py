@@ -43,7 +43,7 @@ def test_a_scenario_has_a_cell_for_each_policy_job_load_and_seed_and_the_oracle_
         ('"threshold"', '"treshold"', 'policy "treshold" is not one for executors (did you mean "threshold"?)'),
         ("step(20", "stp(20", "load step: load, character 1: there is no load stp"),
         ('from = ["split"]', 'from = ["splt"]', 'job words: operator count: "splt" in from does not stand before it'),
-        ("most = 6", "most = 0", "[executors] least 1, most 0: give 1 <= least <= most <= 2000"),
+        ("most = 6", "most = 0", "[executors] least 1, most 0: give 1 <= least <= most <= 500"),
         ("most = 6", "mots = 6", "[executors] mots is no setting; take it out or correct it"),
         ("noise = 0.1", "noise = -1", "job words: noise is -1"),
         ('trigger = "10s"', 'trigger = "often"', 'job words: trigger: "often" is no duration'),

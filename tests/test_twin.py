@@ -10,7 +10,10 @@ from headgate.cli.main import main
 from headgate.formats.eventlog.batches import WANTED, read_batches
 from headgate.formats.eventlog.reader import read_events
 from headgate.formats.settings_file import read_settings
+from headgate.lab.cell import cells
 from headgate.lab.job_table import JobTable, job_from_table
+from headgate.lab.results import read_results
+from headgate.lab.scenario import read_scenario
 from headgate.lab.twin import batch_times, twin
 from headgate.model.warm import on_the_last_pool, warm
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
@@ -64,9 +67,112 @@ def test_a_twin_can_be_asked_what_would_happen_under_another_load(tmp_path, caps
     assert "threshold" in capsys.readouterr().out
 
 
+SMALL = """\
+name = "small"
+trigger = "10s"
+driver = 0.0
+executors = 3
+slots = 2
+
+[[operators]]
+name = "map"
+partitions = 4
+fixed = 0.0
+per-record = 0.1
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A twin of a job on three executors of two slots."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+def lab(file, *given, load="constant(8)"):
+    """The one outcome of `static` and of the oracle."""
+    out = file.parent / "out"
+    always = ["lab", "--twin", str(file), "--policies", "static", "--for", "2m", "-o", str(out), "--workers", "1"]
+    assert main([*always, "--load", load, *given]) == 0
+    return {one.policy: one for one in read_results(out / "results.parquet")}
+
+
+def test_a_twin_begins_with_the_executors_and_slots_of_its_original(small):
+    # Six slots from the beginning to the end of the batch at 120 s, 80 records in four tasks of 2 s.
+    assert lab(small)["static"].slot_hours * 3600 == pytest.approx(6 * 122, abs=0.01)
+    assert lab(small, "--slots", "5")["static"].slot_hours * 3600 == pytest.approx(15 * 122, abs=0.01)
+    assert lab(small, "--most", "2")["static"].slot_hours * 3600 == pytest.approx(4 * 122, abs=0.01)
+
+
+def test_a_scenario_says_otherwise_than_its_twins_or_nothing(small):
+    scenario = small.parent / "scenario.toml"
+    load = '[[loads]]\nname = "load"\nload = "constant(8)"\nlasting = "2m"\n'
+    told = 'policies = ["static", { name = "oracle", start = 2 }]\ntwins = ["small.toml"]\n'
+
+    def asked(executors):
+        scenario.write_text(f"{told}{executors}\n{load}")
+        return {
+            (cell.policy, cell.start, cell.slots, cell.settings.slots_each) for cell in cells(read_scenario(scenario))
+        }
+
+    assert asked("") == {("static", 3, 2, 2), ("oracle", 2, 2, 2)}
+    assert asked('executors = { start = "peak", slots = 4 }') == {("static", "peak", 4, 4), ("oracle", 2, 4, 4)}
+
+
+def test_executors_come_as_late_as_is_said(small):
+    # One slot is busy for 8 s of 10, then it takes two: the oracle asks for the second so early that it is there.
+    small.write_text(SMALL.replace("executors = 3", "executors = 1").replace("slots = 2", "slots = 1"))
+    soon, late = (
+        lab(small, "--headroom", "0", "--joining", joining, load="step(8 -> 16 @ 1m)")["oracle"]
+        for joining in ("1s", "30s")
+    )
+    assert soon.late_time == late.late_time == 0
+    assert late.slot_hours > soon.slot_hours
+
+
+def test_a_twin_without_a_trigger_can_be_asked_for_a_freshness(small, capsys):
+    small.write_text(SMALL.replace('trigger = "10s"\n', ""))
+    assert main(["lab", "--twin", str(small), "--load", "constant(8)"]) == 2
+    assert "always keeps up somehow; give a --freshness, such as 30s" in capsys.readouterr().err
+    assert lab(small, "--freshness", "10s")["oracle"].late_time == 0
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        (["--most", "0"], "--most is 0; give from 1 to 500"),
+        (["--most", "501"], "--most is 501; give from 1 to 500"),
+        (["--slots", "0"], "--slots is 0; give at least 1"),
+        (["--joining", "soon"], '--joining: "soon" is no duration'),
+        (["--for", "ever"], '--for: "ever" is no duration'),
+        (["--for", "5s"], "--for is 5s, less than the 10 s from one batch of the twin to the next"),
+        (["--load", "stp(2)"], "--load: load, character 1: there is no load stp"),
+        (["--policies", "capasity"], '--policies: policy "capasity" is not one for executors'),
+        (["--policies", "pid,pid"], "--policies: pid is there 2 times; give each once"),
+        (["--freshness", "5s"], "--freshness: a freshness of 5 s cannot be had with a batch every 10 s"),
+        (["--headroom", "-1"], "--headroom: headroom is -1.0"),
+    ],
+)
+def test_what_is_wrong_with_an_option_names_that_option(small, given, said, capsys):
+    load = [] if "--load" in given else ["--load", "constant(8)"]
+    assert main(["lab", "--twin", str(small), *load, *given]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"headgate: {said}")
+    assert error.count("\n") == 1
+
+
+def test_what_is_wrong_with_a_twin_names_its_file(small, capsys):
+    small.write_text(SMALL.replace("partitions = 4", "partitions = 0"))
+    assert main(["lab", "--twin", str(small), "--load", "constant(8)"]) == 2
+    assert f"{small}: job small: operator map: partitions is 0; give at least 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["lab", "scenario.toml", "--most", "4"], "--most goes with --twin"),
+        (["lab", "scenario.toml", "--freshness", "4s"], "--freshness goes with --twin"),
         (["lab"], "give a scenario, or --twin and --load"),
         (["lab", "--twin", "twin.toml"], "--twin needs a --load"),
         (["lab", "scenario.toml", "--load", "5k"], "--load goes with --twin"),

@@ -9,10 +9,9 @@ import msgspec
 from headgate.cli.inspection_csv import inspection_rows
 from headgate.cli.inspection_table import inspection_lines
 from headgate.cli.log_reading import read_log
-from headgate.cli.options import Once, count, file, number
+from headgate.cli.options import Once, count, duration, file, number
 from headgate.cli.page.page import Subject, page
 from headgate.formats.eventlog.found import event_logs
-from headgate.model.durations import seconds
 from headgate.model.errors import InputError
 from headgate.model.inspection import Question, Rate, inspection
 from headgate.spark.application_url import event_log_at, is_url
@@ -87,14 +86,6 @@ def rate(text: str) -> Rate:
     if not 0 < value <= 1e15:
         raise argparse.ArgumentTypeError(f'"{text}" is no rate; give records per second (50000) or a factor (2x)')
     return Rate(value, times)
-
-
-def duration(text: str) -> float:
-    """`10s`, `500ms`, `2m`, `1h` in seconds."""
-    try:
-        return seconds(text)
-    except InputError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(given: argparse.Namespace) -> int:

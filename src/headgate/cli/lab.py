@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headgate.cli.lab_table import table_lines, verdict_lines
+from headgate.cli.lab_twin import add_twin_options, of_a_twin, twin_scenario
 from headgate.cli.options import Once, count, file
-from headgate.lab.scenario import ExecutorsTable, LoadTable, Scenario, ScenarioFile, checked, read_scenario
+from headgate.lab.scenario import Scenario, read_scenario
 from headgate.lab.sweep import Finished, on_cores, sweep, usual_workers
 from headgate.model.errors import InputError
 
@@ -28,6 +29,7 @@ examples:
   headgate lab scenario.toml -o results --workers 4
   headgate lab scenario.toml --spark spark://host:7077
   headgate lab --twin twin.toml --load 'trace(black-friday.csv)' --for 24h
+  headgate lab --twin twin.toml --load 'constant(5k)' --freshness 30s --slots 4 --most 12
 
 exit codes: 0 an answer, 2 something wrong with the input (one line on standard error says what and where)
 """
@@ -43,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=count, metavar="N", help="processes (default: as many as there are cores)")
     parser.add_argument("--spark", metavar="MASTER", help="run the cells as a PySpark job there")
     parser.add_argument("--pictures", action="store_true", help="write every picture as a file of SVG as well")
-    twin = parser.add_argument_group("a twin instead of a scenario")
-    twin.add_argument("--twin", type=file, metavar="FILE", help="made by `headgate twin`")
-    twin.add_argument("--load", metavar="LOAD", help="for example 'step(2k -> 8k @ 30m)'")
-    twin.add_argument("--for", dest="lasting", metavar="TIME", default="2h", help="(default: 2h)")
-    twin.add_argument("--policies", metavar="NAMES", default="capacity", help="with commas (default: capacity)")
-    twin.add_argument("--most", type=count, metavar="N", default=32, help="executors (default: 32)")
+    add_twin_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -71,21 +68,12 @@ def run(given: argparse.Namespace) -> int:
 def _scenario(given: argparse.Namespace) -> Scenario:
     if (given.scenario is None) == (given.twin is None):
         raise InputError("give a scenario, or --twin and --load")
-    if given.twin is None:
-        if given.load is not None:
-            raise InputError("--load goes with --twin; the loads of a scenario stand in it")
-        return read_scenario(given.scenario)
-    if given.load is None:
-        raise InputError("--twin needs a --load, such as 'step(2k -> 8k @ 30m)'")
-    twin = Path(given.twin).absolute()
-    written = ScenarioFile(
-        given.policies.split(","),
-        [LoadTable("load", given.load, given.lasting)],
-        twins=[str(twin)],
-        name=twin.stem,
-        executors=ExecutorsTable(most=given.most),
-    )
-    return checked(Path("--load"), written)
+    if given.twin is not None:
+        return twin_scenario(given)
+    for option, value in of_a_twin(given):
+        if value is not None:
+            raise InputError(f"{option} goes with --twin; what holds for a scenario stands in it")
+    return read_scenario(given.scenario)
 
 
 def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> None:

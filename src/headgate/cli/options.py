@@ -4,8 +4,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from headgate.model.durations import seconds
 from headgate.model.errors import InputError
-from headgate.model.objective import KeepUp
+from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 
 WORKLOADS = ("nexmark", "psm", "ads", "cars")
 """Those of `workloads/registry.py`, by name: to ask that would bring in Spark."""
@@ -47,6 +48,30 @@ def count(text: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
         raise argparse.ArgumentTypeError(f'"{text}" is not a whole number')
     return int(text)
+
+
+def duration(text: str) -> float:
+    """`10s`, `500ms`, `2m`, `1h` in seconds."""
+    try:
+        return seconds(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_objective(wanted: argparse._MutuallyExclusiveGroup) -> None:
+    """The options that say what is wanted, of which one may be given."""
+    wanted.add_argument("--headroom", type=number, metavar="X", help="keep up with so much to spare: 0.2 is a fifth")
+    wanted.add_argument("--freshness", type=duration, metavar="T", help="results at most so old: 10s, 500ms, 2m")
+    wanted.add_argument("--catch-up", type=duration, metavar="T", help="whatever waits is gone after this time")
+
+
+def objective(given: argparse.Namespace) -> Objective | None:
+    """What those options ask for; None where none was given."""
+    if given.headroom is not None:
+        return keep_up("--headroom", given.headroom)
+    if given.freshness is not None:
+        return Freshness(given.freshness)
+    return CatchUp(given.catch_up) if given.catch_up is not None else None
 
 
 def keep_up(option: str, headroom: float) -> KeepUp:

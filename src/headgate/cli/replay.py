@@ -7,13 +7,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headgate.cli.inspect import duration
 from headgate.cli.local_time import moment
-from headgate.cli.options import Once, count, file, keep_up, number
+from headgate.cli.options import Once, add_objective, count, file, objective
 from headgate.cli.text_table import aligned_rows
 from headgate.control.settings import Settings
 from headgate.model.errors import InputError
-from headgate.model.objective import CatchUp, Freshness, Objective
 from headgate.policies.pool import PoolPolicy
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
 from headgate.runtime.chronicle import settings_in_words
@@ -55,10 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.register("action", None, Once)
     parser.add_argument("journal", type=file, metavar="JOURNAL", help="the file that was given as journal=")
     parser.add_argument("--policy", metavar="NAME", help="another policy")
-    wanted = parser.add_mutually_exclusive_group()
-    wanted.add_argument("--headroom", type=number, metavar="X", help="keep up with so much to spare: 0.2 is a fifth")
-    wanted.add_argument("--freshness", type=duration, metavar="T", help="results at most so old: 10s, 500ms, 2m")
-    wanted.add_argument("--catch-up", type=duration, metavar="T", help="whatever waits is gone after this time")
+    add_objective(parser.add_mutually_exclusive_group())
     parser.add_argument("--executors", type=bounds, metavar="LO-HI", help="other bounds: 1-20")
     parser.add_argument("--format", choices=("table", "json"), default="table", help="(default: table)")
 
@@ -104,15 +99,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _changes(given: argparse.Namespace) -> dict[str, Any]:
     changes: dict[str, Any] = {}
-    objective: Objective | None = None
-    if given.headroom is not None:
-        objective = keep_up("--headroom", given.headroom)
-    elif given.freshness is not None:
-        objective = Freshness(given.freshness)
-    elif given.catch_up is not None:
-        objective = CatchUp(given.catch_up)
-    if objective is not None:
-        changes["objective"] = objective
+    wanted = objective(given)
+    if wanted is not None:
+        changes["objective"] = wanted
     if given.executors is not None:
         changes["least"], changes["most"] = given.executors
     return changes

@@ -121,11 +121,13 @@ def cells(scenario: Scenario) -> list[Cell]:
     executors, found = scenario.executors, []
     for load in sorted(scenario.loads, key=lambda one: -one.lasting):
         for job in scenario.jobs:
+            slots = executors.slots or job.slots or 1
+            settings = msgspec.structs.replace(scenario.settings, slots_each=slots)
             for policy in scenario.policies:
-                start = executors.start if policy.start is None else policy.start
+                start = policy.start or executors.start or job.executors or "first"
                 found += [
                     Cell(
-                        job, load, policy.name, start, seed, scenario.objective, scenario.settings, executors.slots,
+                        job, load, policy.name, start, seed, scenario.objective, settings, slots,
                         seconds(executors.joining), None if executors.losing is None else seconds(executors.losing),
                         scenario.prices.change,
                     ).named()

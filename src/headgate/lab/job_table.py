@@ -70,9 +70,9 @@ class JobTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
     bin_load: float = 0.0
     restart: float = 0.0
     executors: int | None = None
-    """What a twin's original ran on; for a job that is made up it means nothing."""
+    """What a twin's original ran on: a run begins with so many, unless the scenario says otherwise."""
     slots: int | None = None
-    """Of each of those executors."""
+    """Of each of those executors, and of those in a run, unless the scenario says otherwise."""
 
 
 _SAME = [one.name for one in fields(VirtualJob) if one.name not in ("operators", "trigger", "drift_period", "slow")]

@@ -33,7 +33,8 @@ def about(scenario: Scenario) -> dict[str, str]:
         "policies": scenario.policies,
         "loads": [(one.name, one.text, one.lasting) for one in scenario.loads],
         "jobs": [
-            (one.name, {name: getattr(one.job, name) for name in one.job.__struct_fields__}) for one in scenario.jobs
+            (one.name, {name: getattr(one.job, name) for name in one.job.__struct_fields__}, one.executors, one.slots)
+            for one in scenario.jobs
         ],
         "seeds": scenario.seeds,
         "executors": scenario.executors,

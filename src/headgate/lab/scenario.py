@@ -39,6 +39,8 @@ from headgate.simulation.virtual_job import VirtualJob
 from headgate.workloads.load import Load, load_from_text
 
 ORACLE = "oracle"
+MOST = 500
+"""Executors: the oracle looks at every way from one number to another, for each interval of the load."""
 Start = int | Literal["first", "peak"]
 
 
@@ -67,13 +69,14 @@ class ExecutorsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     least: int = 1
     most: int = 32
-    slots: int = 1
-    """Of each executor."""
+    slots: int | None = None
+    """Of each executor; None: those of a twin's original, 1 for a job that is made up."""
     joining: str = "20s"
     """An executor that is asked for is there after this time."""
     losing: str | None = None
     """On average one is lost every so often."""
-    start: Start = "first"
+    start: Start | None = None
+    """None: what a twin's original ran on, `first` for a job that is made up."""
 
 
 class PricesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,6 +120,10 @@ class NamedJob(NamedTuple):
     job: VirtualJob
     fits: bool
     about: str
+    executors: int | None = None
+    """What a twin's original ran on."""
+    slots: int | None = None
+    """Of each of those."""
 
 
 class Scenario(NamedTuple):
@@ -142,10 +149,10 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     return checked(file, read_settings(file, ScenarioFile))
 
 
-def checked(file: Path, written: ScenarioFile) -> Scenario:
-    """What a file says, if it makes sense."""
+def checked(file: Path, written: ScenarioFile, instead: Objective | None = None) -> Scenario:
+    """What a file says, if it makes sense; with another objective instead of its own, if one is given."""
     try:
-        objective = wanted_objective(file, written.objective)
+        objective = instead or wanted_objective(file, written.objective)
         jobs = _jobs(file, written)
         loads, left_out = _loads(file, written.loads)
         policies = _policies(written)
@@ -177,7 +184,7 @@ def _settings(file: Path, written: ScenarioFile, objective: Objective) -> Settin
             raise InputError(f"{file}: [control] {name} is no setting{did_you_mean(name, known)}")
     given, bounds = converted(file, written.control, Settings, "[control]"), written.executors
     return msgspec.structs.replace(
-        given, objective=objective, least=bounds.least, most=bounds.most, slots_each=bounds.slots
+        given, objective=objective, least=bounds.least, most=bounds.most, slots_each=bounds.slots or 1
     )
 
 
@@ -186,7 +193,13 @@ def _jobs(file: Path, written: ScenarioFile) -> tuple[NamedJob, ...]:
     if not tables:
         raise InputError("there is no job; give [[jobs]], or twins")
     _once("job", [table.name for table in tables])
-    return tuple(NamedJob(one.name, job_from_table(one), one.fits, one.about) for one in tables)
+    for table in tables:
+        for setting, count in (("executors", table.executors), ("slots", table.slots)):
+            if count is not None and count < 1:
+                raise InputError(f"job {table.name}: {setting} is {count}; give at least 1")
+    return tuple(
+        NamedJob(one.name, job_from_table(one), one.fits, one.about, one.executors, one.slots) for one in tables
+    )
 
 
 def _loads(file: Path, tables: list[LoadTable]) -> tuple[tuple[NamedLoad, ...], tuple[str, ...]]:
@@ -219,7 +232,8 @@ def _policies(written: ScenarioFile) -> tuple[PolicyTable, ...]:
         if isinstance(one.start, int) and not written.executors.least <= one.start <= written.executors.most:
             raise InputError(f"policy {one.name}: start is {one.start}, which is not from least to most")
     # The oracle is what all are measured against: it is always there.
-    return (*(one for one in policies if one.name != ORACLE), PolicyTable(ORACLE))
+    last = next((one for one in policies if one.name == ORACLE), PolicyTable(ORACLE))
+    return (*(one for one in policies if one.name != ORACLE), last)
 
 
 def _once(what: str, names: list[str]) -> None:
@@ -245,9 +259,9 @@ def _check_lasting(load: NamedLoad, job: NamedJob, interval: float) -> None:
 
 
 def _check_executors(given: ExecutorsTable) -> None:
-    if not 1 <= given.least <= given.most <= 2000:
-        raise InputError(f"[executors] least {given.least}, most {given.most}: give 1 <= least <= most <= 2000")
-    if given.slots < 1:
+    if not 1 <= given.least <= given.most <= MOST:
+        raise InputError(f"[executors] least {given.least}, most {given.most}: give 1 <= least <= most <= {MOST}")
+    if given.slots is not None and given.slots < 1:
         raise InputError(f"[executors] slots is {given.slots}; give at least 1")
     if isinstance(given.start, int) and not given.least <= given.start <= given.most:
         raise InputError(f"[executors] start is {given.start}, which is not from least to most")
