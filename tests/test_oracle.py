@@ -107,6 +107,22 @@ def test_a_change_costs_what_new_executors_and_bins_that_load_add():
     assert asked.pauses.diagonal().tolist() == [0.0, 0.0]
 
 
+def test_what_changes_between_many_executors_cost_is_tried_a_tenth_apart():
+    count = VirtualOperator("count", 60, fixed=0.1, per_record=0.0, feeders=(0,), stateful=True)
+    job = VirtualJob((MAP, count), driver=0.0, trigger=10.0, cold=2.0, bin_load=0.5)
+    aim = deadline(KeepUp(), job)
+    few, many = (needs(job, lambda at: 4 * at, 20.0, aim, most=most, each=1).pauses for most in (40, 61))
+    assert many.shape == (61, 61)
+    assert many[:40, :40].tolist() == few.tolist()
+    assert many.diagonal().tolist() == [0.0] * 61
+    # Beyond 40 it tries 44, 48, 52, 57 and 61. 60 bins on 61 executors are one each: who is new and has one is cold in
+    # that stage, and has it to load.
+    assert many[39, 59] == many[39, 60] == pytest.approx(2.0 + 0.5, abs=0.2)
+    # 51 and 53 are both nearest to 52: from one to the other is as from 52 to 57, and back as from 57 to 52.
+    assert (many[50, 52], many[52, 50]) == (many[51, 56], many[56, 51])
+    assert many[50, 52] == pytest.approx(2.0 + 0.5, abs=0.2)
+
+
 @pytest.mark.parametrize(
     ("objective", "trigger", "meant"),
     [

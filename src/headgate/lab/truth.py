@@ -20,6 +20,8 @@ from headgate.simulation.virtual_spark import VirtualSpark
 
 _POINTS = 48
 _THROWS = 5
+_ONE_BY_ONE = 40
+"""Executors up to which the pause of a change is tried for every pair; of larger numbers each a tenth apart."""
 
 
 class TrueTimes:
@@ -133,15 +135,40 @@ def _true_times(job: VirtualJob, most: int, each: int, highest: float) -> TrueTi
 @lru_cache(maxsize=8)
 def _pauses(job: VirtualJob, most: int, each: int, carried: tuple[float, ...]) -> Floats:
     """Tried on the virtual Spark itself, with what each size after the change carries, and nothing left to chance."""
-    added = np.zeros((most, most))
     if not (job.cold or job.bin_load):
-        return added
+        return np.zeros((most, most))
     sure = msgspec.structs.replace(job, noise=0.0, stragglers=0.0, drift=0.0, trigger=None, limit=None)
-    for before in range(1, most + 1):
-        for after in range(1, most + 1):
+    tried = _tried(most)
+    added = np.zeros((len(tried), len(tried)))
+    for one, before in enumerate(tried):
+        for other, after in enumerate(tried):
             if after != before:
-                added[before - 1, after - 1] = _pause(sure, before, after, each, carried[after - 1])
-    return added
+                added[one, other] = _pause(sure, before, after, each, carried[after - 1])
+    return added if len(tried) == most else _by_the_nearest(added, np.array(tried))
+
+
+def _tried(most: int) -> list[int]:
+    """Numbers of executors that are tried.
+
+    >>> _tried(50)[38:]
+    [39, 40, 44, 48, 50]
+    """
+    tried = list(range(1, min(most, _ONE_BY_ONE) + 1))
+    while tried[-1] < most:
+        tried.append(min(most, tried[-1] + tried[-1] // 10))
+    return tried
+
+
+def _by_the_nearest(added: Floats, tried: Ints) -> Floats:
+    """For every number of executors what was tried nearest to it; within one of those, as for a step to the next."""
+    sizes = np.arange(1, tried[-1] + 1)
+    near = np.abs(sizes[:, None] - tried[None, :]).argmin(axis=1)
+    found: Floats = added[near[:, None], near[None, :]]
+    up, down = added.diagonal(1), added.diagonal(-1)
+    within = near[:, None] == near[None, :]
+    step = np.minimum(near, len(tried) - 2)[:, None]
+    found = np.where(within & (sizes[None, :] > sizes[:, None]), up[step], found)
+    return np.where(within & (sizes[None, :] < sizes[:, None]), down[step], found)
 
 
 def _pause(job: VirtualJob, before: int, after: int, each: int, records: float) -> float:
