@@ -290,6 +290,20 @@ def test_mpc_finds_the_cheapest_three_steps():
     assert found == best[1]
 
 
+@pytest.mark.parametrize(("n", "need"), [(100, 700.0), (1, 700.0), (100, 150.0), (8, 20.0)])
+def test_mpc_grows_to_what_keeps_up_however_large_the_overload_is(n, need):
+    """One record a second each, 0.95 of it usable: n instances would be short of need / 0.95, and are in all steps."""
+    seen = Signals(n, came=need, taken=float(n), busy=1.0)
+    found = Mpc().answer(Mpc().fresh(), seen, KeepUp(), 0.0)[1]
+    enough = math.ceil(need / 0.95)
+    assert enough <= found <= enough + 2
+
+
+def test_mpc_does_not_shrink_where_no_number_is_enough():
+    seen = Signals(100, came=1e300, taken=100.0, busy=1.0)
+    assert Mpc().answer(Mpc().fresh(), seen, KeepUp(), 0.0)[1] > 100
+
+
 def test_mpc_corrects_its_waits_by_those_that_were_measured():
     rule = Mpc()
     seen = Signals(4, came=350.0, taken=350.0, busy=350.0 / 400)

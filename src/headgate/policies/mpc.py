@@ -11,7 +11,8 @@ found by dynamic programming, exactly.
 
 Source: De Matteis and Mencagli, "Keep calm and react with foresight" (PPoPP'16), its strategy Lat-Node.
 Changed: the forecast is Holt's (level and trend, 0.5 and 0.2), as any will do; a step is a minute; numbers from half
-to twice as many (and what keeps up) are looked at; where no wait is finite the overload itself is the price.
+to twice as many, and up to what keeps up, are looked at; where no wait is finite the instances that lack are the
+price, each of them more than anything else can cost.
 Its step is its own; Headgate's controller adds its guards when it runs it.
 """
 
@@ -22,6 +23,7 @@ import msgspec
 import numpy as np
 
 from headgate.model.columns import Floats
+from headgate.model.dataflow import MAX_INSTANCES
 from headgate.model.objective import Freshness, Objective
 from headgate.model.signals import Signals
 from headgate.policies.each import EachByItself
@@ -30,12 +32,13 @@ _STEPS = 3
 _KEPT = 3
 _FULL = 0.95
 """Share of its time that an instance can be used at all."""
-_OVERLOAD = 1e6
-"""Price of one instance's worth of records that are not taken: more than anything else can cost."""
 _MOST = 400
 """Numbers of instances looked at."""
 _LONGEST = 50.0
 """Latency in bounds from which on the exponential is cut: e^50 is more than anything else can cost."""
+_OVERLOAD = math.exp(_LONGEST)
+"""Price of one instance's worth of records that are not taken. It is on the scale of the longest latency: beside that a
+smaller one is lost in rounding, and all numbers that are too few would cost the same."""
 
 
 class Foresight(msgspec.Struct, frozen=True):
@@ -104,8 +107,9 @@ class Mpc(EachByItself, frozen=True):
     def _best(self, rates: list[float], service: float, k: float, longest: float, n: int) -> int:
         enough = math.ceil(min(max(rates) * service / _FULL, 2.0**53)) + 2
         low = max(1, n // 2)
-        high = max(2 * n + 2, min(enough, n + _MOST))
-        candidates = np.unique(np.linspace(low, high, min(high - low + 1, _MOST)).astype(np.int64))
+        high = min(max(2 * n + 2, enough), MAX_INSTANCES)
+        even = np.linspace(low, high, min(high - low + 1, _MOST)).astype(np.int64)
+        candidates = np.unique(np.append(even, n))
         counts = candidates.astype(np.float64)
         moved = self.gamma * (counts[:, None] - counts[None, :]) ** 2
         ahead = np.zeros(counts.size)
@@ -121,7 +125,9 @@ class Mpc(EachByItself, frozen=True):
             wait = np.where(rho < 1, rho / (1 - rho) * self.variation * service / counts, 0.0)
             late = np.exp(np.minimum((service + k * wait) / longest, _LONGEST))
             price: Floats = self.beta * counts + self.alpha * late
-            return np.where(rho < 1, price, _OVERLOAD * rho * counts + np.exp(_LONGEST))
+            lacking = np.minimum(rate * service / _FULL, 2.0**53) - counts
+            full = self.beta * counts + self.alpha * np.exp(_LONGEST) + _OVERLOAD * lacking
+            return np.where(rho < 1, price, full)
 
 
 def _holt(memory: Foresight, rate: float) -> tuple[float, float]:
