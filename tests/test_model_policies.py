@@ -327,6 +327,34 @@ def test_conttune_takes_ds2s_answer_where_nothing_near_was_seen():
     assert smallest([(20, 1500.0)], 300.0, linear=4) == 4
 
 
+def conttune_answers(policy, memory, n, rate, pressure, now):
+    """What it answers for an operator of n instances that do so much, 300 a second wanted."""
+    flow = Dataflow.of({"in": 1, "map": n}, [("in", "map")])
+    seen = Estimate.of_rates(flow, {"in": (0, 300.0), "map": (rate, 0)})
+    seen = msgspec.structs.replace(seen, signals=(Signals(1), Signals(n, pressure=pressure)))
+    memory, decision = policy.decide(memory, seen, KeepUp(), now)
+    return memory, decision.parallelism["map"]
+
+
+def test_conttune_doubles_while_there_is_back_pressure_whatever_the_rate_says():
+    policy = ContTune()
+    memory, first = conttune_answers(policy, policy.start(), 3, 330.0, 100.0, 0.0)
+    memory, second = conttune_answers(policy, memory, 6, 600.0, 100.0, 60.0)
+    # Without it: the least that is expected to do 300, of 110 and of 100 each.
+    memory, third = conttune_answers(policy, memory, 12, 1100.0, 0.0, 120.0)
+    assert (first, second, third) == (6, 12, 3)
+    # What is within the noise is none.
+    assert conttune_answers(policy, policy.start(), 3, 330.0, 19.0, 0.0)[1] == 3
+
+
+def test_conttune_goes_by_rates_once_a_size_was_enough_without_back_pressure():
+    """What has piled up makes back-pressure until it is gone; the size that it went to may well be enough."""
+    policy = ContTune()
+    memory, _ = conttune_answers(policy, policy.start(), 5, 500.0, 0.0, 0.0)
+    memory, _ = conttune_answers(policy, memory, 2, 210.0, 100.0, 60.0)
+    assert conttune_answers(policy, memory, 3, 320.0, 100.0, 120.0)[1] == 3
+
+
 def test_conttune_doubles_until_something_was_enough_and_then_takes_the_least():
     flow = Dataflow.of({"in": 1, "map": 1}, [("in", "map")])
     curve = {1: 100.0, 2: 190.0, 3: 270.0, 4: 340.0, 5: 400.0, 8: 540.0}

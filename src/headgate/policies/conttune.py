@@ -1,6 +1,6 @@
 """The `conttune` policy: first big enough, then as small as what was seen before allows.
 
-    big    while an operator causes back-pressure and no size was ever seen to be enough: twice as many
+    big    while no size was ever seen to be enough, without causing back-pressure: twice as many
     small  a Gaussian process over (instances -> true rate), per operator, from every size it ever had;
            answer = least n whose mean is the demand or more
            DS2's answer where the nearest size that was seen is farther than 3 from it
@@ -15,7 +15,7 @@ minute; Headgate's controller adds its guards when it runs it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import ClassVar
 
 import msgspec
@@ -44,6 +44,8 @@ class Points(msgspec.Struct, frozen=True):
 
     seen: Mapping[str, tuple[tuple[int, float], ...]] = {}
     at: float | None = None
+    pressed: Mapping[str, tuple[int, ...]] = {}
+    """By operator, the numbers of instances that caused back-pressure when they were last seen."""
 
 
 def _matern(one: Floats, other: Floats) -> Floats:
@@ -109,20 +111,23 @@ class ContTune(msgspec.Struct, frozen=True):
             return memory, Decision.resize(self.name, estimate, {})
         headroom = objective.headroom if isinstance(objective, KeepUp) else 0.0
         _, sized = Ds2().decide(None, estimate, KeepUp(headroom), now)
-        answers, seen = {}, dict(memory.seen)
+        answers, seen, pressed = {}, dict(memory.seen), dict(memory.pressed)
         for at, one in enumerate(sized.sizings):
             if one.source or not one.true_rate or one.demand is None:
                 continue
             others = (point for point in seen.get(one.operator, ()) if point[0] != one.now)
             points = (*others, (one.now, one.true_rate))[-_KEPT:]
             seen[one.operator] = points
-            pressed = (estimate.seen(at).pressure or 0.0) > self.noise
-            answers[one.operator] = _answer(points, one, one.demand * (1 + headroom), pressed)
-        return Points(seen, now), Decision.resize(self.name, estimate, answers)
+            too_few = {n for n in pressed.get(one.operator, ()) if n != one.now}
+            if (estimate.seen(at).pressure or 0.0) > self.noise:
+                too_few.add(one.now)
+            pressed[one.operator] = tuple(sorted(too_few & {n for n, _ in points}))
+            answers[one.operator] = _answer(points, one, one.demand * (1 + headroom), too_few)
+        return Points(seen, now, pressed), Decision.resize(self.name, estimate, answers)
 
 
-def _answer(points: Sequence[tuple[int, float]], one: Sizing, demand: float, pressed: bool) -> int:
-    if not any(rate >= demand * (1 - 1e-9) for _, rate in points) and (pressed or demand > (one.true_rate or 0.0)):
+def _answer(points: Sequence[tuple[int, float]], one: Sizing, demand: float, pressed: Set[int]) -> int:
+    if not any(rate >= demand * (1 - 1e-9) for n, rate in points if n not in pressed):
         return min(2 * one.now, MAX_INSTANCES)
     linear = at_least_one(min(demand / ((one.true_rate or math.inf) / one.now), 2.0**53))
     return smallest(points, demand, linear)
