@@ -4,13 +4,15 @@
     at 3: act, clear the counter, and pause for six intervals
     act: on the 3 slowest operators. Windows, joins, co-groups: + 2
          others: ceil(input / (throughput / n)), at most 128; where nothing came through: + 2
-    a node more (`adds_node`): if (memory >= 0.7 or health > 0.5) and estimated downtime 2 state / 125 MB/s < 180 s,
-         or if health >= 0.7;   health = mean of (heap share + CPU) / 2
+    a node more (`adds_node`, which decides nothing here): if (memory >= 0.7 or health > 0.5) and estimated downtime
+         2 state / 125 MB/s < 180 s, or if health >= 0.7;   health = mean of (heap share + CPU) / 2
 
 Source: a thesis at TU Berlin, whose figures are the tests. The bound is the freshness that is asked for, or `bound`
 where none is. Input is DS2's demand: what would reach the operator if nothing held it back.
 Changed: the original never clears its flag to act and so acts in every interval once it has; this one clears it. Its
-interval is not published; here a minute. Fault: it never gives anything back.
+interval is not published; here a minute. Nodes are not added: of heap and processors policies are told nothing here,
+and in a pool an instance is a node. With `adds_node` and `downtime` only the figures of the thesis are compared.
+Fault: it never gives anything back.
 Its timing is its own; Headgate's controller adds its guards when it runs it.
 """
 
