@@ -6,8 +6,9 @@
 
 A size is good for a step if a batch of what comes (and the headroom) takes no longer than it may. A change is possible
 where the batch it slows down, by cold executors and loading bins, is still in time: so it is made ahead of need. By
-dynamic programming over steps and sizes, which finds the best of all schedules. It is the lower bound that policies are
-measured against: a policy that costs less is late.
+dynamic programming over steps and sizes, which finds the best of all schedules. It is what policies are measured
+against: no schedule that holds the headroom in every step costs less. A policy that costs less is late, or keeps
+less in reserve than the objective asks for.
 """
 
 from typing import NamedTuple

@@ -41,6 +41,8 @@ from headgate.workloads.load import Load, load_from_text
 ORACLE = "oracle"
 MOST = 500
 """Executors: the oracle looks at every way from one number to another, for each interval of the load."""
+SET_ELSEWHERE = frozenset({"objective", "least", "most", "mode", "slots_each"})
+"""Settings of the controller that are none of `[control]`: the objective and the executors say them."""
 Start = int | Literal["first", "peak"]
 
 
@@ -177,10 +179,9 @@ def checked(file: Path, written: ScenarioFile, instead: Objective | None = None)
 
 
 def _settings(file: Path, written: ScenarioFile, objective: Objective) -> Settings:
-    ours = {"objective", "least", "most", "mode", "slots_each"}
+    known = [one for one in Settings.__struct_fields__ if one not in SET_ELSEWHERE]
     for name in written.control:
-        if name not in Settings.__struct_fields__ or name in ours:
-            known = [one for one in Settings.__struct_fields__ if one not in ours]
+        if name not in known:
             raise InputError(f"{file}: [control] {name} is no setting{did_you_mean(name, known)}")
     given, bounds = converted(file, written.control, Settings, "[control]"), written.executors
     return msgspec.structs.replace(

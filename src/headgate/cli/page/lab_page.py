@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from headgate import __version__
 from headgate.cli.lab_table import HEADINGS, fields
 from headgate.cli.page.document import captioned, colour_key, document, meanings, picture, tiles
 from headgate.cli.page.lab_plots import cost_plot, load_plot, slots_plot
 from headgate.cli.page.markup import Markup, element
+from headgate.control.settings import Settings
 from headgate.lab.cell import Outcome
 from headgate.lab.punctuality import deadline
-from headgate.lab.scenario import ORACLE, NamedJob, Scenario
+from headgate.lab.scenario import ORACLE, SET_ELSEWHERE, NamedJob, Scenario
 from headgate.lab.summary import OURS, Row, Verdict, summed_up, verdicts
 from headgate.model.objective import Freshness, KeepUp, Objective
 
@@ -21,7 +24,11 @@ _WORDS = (
     ),
     ("slot-hours", "slots held, from the moment they were asked for, over the whole load"),
     ("oracle", "the cheapest sizes that meet the objective, found with the whole load known beforehand"),
-    ("regret", "what a policy cost beyond the oracle, as a part of the oracle's cost; below 0 it is cheaper, and late"),
+    (
+        "regret",
+        "what a policy cost beyond the oracle, as a part of the oracle's cost; below 0 it is cheaper: late, or with "
+        "less in reserve than the objective asks for",
+    ),
     ("late", "results are older than the objective allows: the freshness, or for keeping up two trigger intervals"),
     ("rescales", "changes of the number of executors that were asked for"),
     ("to settle", "rescales within half an hour of a jump of the load, or until the next; mean over jumps"),
@@ -73,7 +80,7 @@ def _beginning(
         "p",
         f"A simulation: {len(policies)} policies and an oracle, {len(scenario.jobs)} jobs, {len(scenario.loads)} "
         f"loads, {len(scenario.seeds)} seeds, {len(outcomes):,} runs; {_objective(scenario.objective)}; "
-        f"Headgate {__version__}, settings as they are by default.",
+        f"Headgate {__version__}, {_settings(scenario.settings)}.",
     )
     yield from (element("p", line) for line in scenario.left_out)
     ours = [row for row in rows if row.policy == OURS]
@@ -93,6 +100,17 @@ def _beginning(
         yield element("ul", *(element("li", f"{one.target}: {one.found}") for one in missed))
     yield element("h3", "Jobs")
     yield element("ul", *(element("li", _job(job)) for job in scenario.jobs))
+
+
+def _settings(given: Settings) -> str:
+    """Of the controller; what else a scenario sets is said beside it."""
+    names = [name for name in Settings.__struct_fields__ if name not in SET_ELSEWHERE]
+    other = [
+        f"{name} = {msgspec.json.encode(getattr(given, name)).decode()}"
+        for name in names
+        if getattr(given, name) != getattr(Settings(), name)
+    ]
+    return f"settings as they are by default{' but for ' if other else ''}{', '.join(other)}"
 
 
 def _job(job: NamedJob) -> str:
