@@ -1,9 +1,11 @@
 """Twins: a simulated copy of a real job takes as long as the job did."""
 
 import math
+from itertools import compress
 from pathlib import Path
 from statistics import median
 
+import msgspec
 import pytest
 
 from headgate.cli.main import main
@@ -15,6 +17,7 @@ from headgate.lab.job_table import JobTable, job_from_table
 from headgate.lab.results import read_results
 from headgate.lab.scenario import read_scenario
 from headgate.lab.twin import batch_times, twin
+from headgate.model.columns import read_only
 from headgate.model.warm import on_the_last_pool, warm
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 
@@ -57,6 +60,27 @@ def test_the_twin_of_a_virtual_job_has_its_costs():
         True,
     )
     assert counted.shares == ()
+
+
+def without(batch, place):
+    """The batch as if an operator had not run in it."""
+    kept = batch.tasks.operator != place
+    columns = {name: getattr(batch.tasks, name) for name in batch.tasks.__struct_fields__}
+    fewer = {
+        name: tuple(compress(column, kept)) if isinstance(column, tuple) else read_only(column[kept])
+        for name, column in columns.items()
+    }
+    return msgspec.structs.replace(batch, tasks=type(batch.tasks)(**fewer))
+
+
+def test_an_operator_that_ran_once_in_thirty_batches_costs_a_twin_nothing():
+    split = VirtualOperator("split", 8, fixed=0.2, per_record=0.002)
+    clean = VirtualOperator("clean up", 8, fixed=0.1, per_record=0.0, feeders=(0,))
+    virtual = VirtualSpark(VirtualJob((split, clean), trigger=20.0), lambda at: 100 * at, executors=4)
+    batches = [virtual.run_batch() for _ in range(30)]
+    once = [batch if batch.number == 6 else without(batch, 1) for batch in batches]
+    _, rare = twin(once).operators
+    assert (rare.name, rare.partitions, rare.fixed, rare.per_record) == ("clean up", 8, 0.0, 0.0)
 
 
 def test_a_twin_can_be_asked_what_would_happen_under_another_load(tmp_path, capsys):

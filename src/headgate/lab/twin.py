@@ -85,6 +85,8 @@ def _costs(one: OperatorCapacity, usual: Sequence[tuple[float, float]]) -> tuple
     """Of a task and of a record, so that tasks of the usual records take the usual seconds; a pair a batch."""
     if one.line is not None:
         fixed, per_record = max(one.line.base.value, 0.0), max(one.line.slope.value, 0.0)
+    elif not usual:
+        return 0.0, 0.0  # so rare that no batch that is looked at again has it: it costs next to nothing
     else:
         fixed, per_record = (0.0, 1.0) if usual[-1][1] >= 1 else (1.0, 0.0)
     factors = [
