@@ -14,7 +14,7 @@ from headgate.model.objective import Freshness, KeepUp
 from headgate.model.signals import Signals
 from headgate.policies.conttune import ContTune, expected, smallest
 from headgate.policies.daedalus import Daedalus, forecast, scale_out
-from headgate.policies.flink import Flink, capacity, scaled, thresholds, true_rate
+from headgate.policies.flink import Flink, scaled, thresholds, true_rate
 from headgate.policies.latency_rule import LatencyRule, adds_node, downtime, instances
 from headgate.policies.mpc import Mpc, kingman
 from headgate.policies.queueing import Queueing, Station, allocated, erlang_c, sojourn
@@ -30,10 +30,19 @@ def vectors(reference):
 
 def test_flink_scales_as_its_own_tests_say(vectors):
     for case in vectors["scale_target"]:
-        factor = capacity(case["target"], 0, case["util"], restart=0, within=0) / case["tpr"]
-        factor = max(factor, 1 - case.get("max_scale_down", 0.6))
-        factor = min(factor, 1 + case.get("max_scale_up", 100_000))
-        assert scaled(case["p"], factor, partitions=720) == case["new"], case
+        limits = {
+            ours: case[theirs]
+            for ours, theirs in (("most_down", "max_scale_down"), ("most_up", "max_scale_up"))
+            if theirs in case
+        }
+        # Asked once, without averages, thresholds and waits: what is left is the size.
+        policy = Flink(
+            target=case["util"], boundary=0.0, restart=0.0, window=0.0, stabilisation=0.0, down_after=0.0,
+            partitions=720, **limits,
+        )  # fmt: skip
+        seen = flink_sees(case["p"], taken=float(case["target"]), true=float(case["tpr"]))
+        _, decision = policy.decide(policy.start(), seen, KeepUp(), 0.0)
+        assert decision.parallelism["map"] == case["new"], case
         if "outside" in case:
             low, high = case["util"] - 0.3, case["util"] + 0.3
             least, most = thresholds(case["target"], 0, low, high, restart=0, within=0)
