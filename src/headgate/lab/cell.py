@@ -124,7 +124,7 @@ def cells(scenario: Scenario) -> list[Cell]:
             slots = executors.slots or job.slots or 1
             settings = msgspec.structs.replace(scenario.settings, slots_each=slots)
             for policy in scenario.policies:
-                start = policy.start or executors.start or job.executors or "first"
+                start: Start = policy.start or executors.start or job.executors or "first"
                 found += [
                     Cell(
                         job, load, policy.name, start, seed, scenario.objective, settings, slots,
@@ -161,8 +161,9 @@ def _followed(cell: Cell, spark: VirtualSpark, asked: Needs, start: int) -> Iter
     if cell.policy == ORACLE:
         policy = OraclePolicy(_schedule(cell, asked, start).sizes, asked.step, cell.joining)
         return followed_at_once(spark, policy, cell.settings, until, every=asked.step)
-    follow = followed_at_once if POOL_POLICIES[cell.policy].own_timing else controlled
-    return follow(spark, pool_policy(cell.policy), cell.settings, until)
+    if POOL_POLICIES[cell.policy].own_timing:
+        return followed_at_once(spark, pool_policy(cell.policy), cell.settings, until)
+    return controlled(spark, pool_policy(cell.policy), cell.settings, until)
 
 
 class _Trail:
@@ -225,7 +226,8 @@ def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, faile
 
 def _steps(began: Floats, asked: Needs) -> Ints:
     """Whose records a batch takes: those of the step at whose end it begins."""
-    return np.clip(np.rint(began / asked.step).astype(np.int64) - 1, 0, len(asked.least) - 1)
+    steps: Ints = np.clip(np.rint(began / asked.step).astype(np.int64) - 1, 0, len(asked.least) - 1)
+    return steps
 
 
 def _drawn(edges: Floats, ended: Floats, values: Floats) -> list[float]:
