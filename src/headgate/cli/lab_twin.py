@@ -64,7 +64,7 @@ def twin_scenario(given: argparse.Namespace) -> Scenario:
     joining = _JOINING if given.joining is None else given.joining
     _named("--joining", lambda: seconds(joining))
     written = ScenarioFile(
-        _policies(_POLICIES if given.policies is None else given.policies),
+        [*_policies(_POLICIES if given.policies is None else given.policies)],
         [LoadTable("load", given.load, lasting)],
         twins=[str(path)],
         name=path.stem,

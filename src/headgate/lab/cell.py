@@ -219,7 +219,7 @@ def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, faile
         round(float((weights * np.maximum(1 - there / least, 0)).sum()), 6),
         trail.batches,
         _drawn(edges, ended, there * cell.slots), np.round(np.diff(due_at) / np.diff(edges), 3).tolist(),
-        _drawn(edges, ended, late.ages), _drawn(edges, ended, least * float(cell.slots)),
+        _drawn(edges, ended, late.ages), _drawn(edges, ended, least.astype(np.float64) * cell.slots),
         round(cell.load.lasting / 3600, 6), failed,
     )  # fmt: skip
 
