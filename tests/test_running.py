@@ -1,13 +1,16 @@
 """A job from its file on a Spark that is none: what is refused, and what is said where it does not start again."""
 
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 pytest.importorskip("pyspark")
 
 from headgate.control.actions import Layout, Restart
+from headgate.control.events import BatchSeen
 from headgate.control.said import Failed
 from headgate.jobs import running
 from headgate.jobs.job_file import read_job
@@ -16,6 +19,7 @@ from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import HeadgateError, InputError
 from headgate.runtime.entries import Carried, Spoke
 from headgate.runtime.journal import Journal
+from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 from headgate.spark.rewriting import LeftBetweenError
 
 JOB = """
@@ -181,6 +185,37 @@ def failing_from_the_second_time(fail):
         return fail(*given, **options) if len(calls) > 1 else None
 
     return cut
+
+
+class SeesOneBatch(Restarts):
+    """The same, with one batch of the second run."""
+
+    def __init__(self, spark, *, restart, **given):
+        super().__init__(spark, restart=restart, **given)
+        self.spark = spark
+
+    def seen(self, timeout):
+        if self.spark.query is None or self.spark.query.runId != "run 2" or not self.spark.query.isActive:
+            return ()
+        job = VirtualJob((VirtualOperator("map", 4, fixed=0.1, per_record=0.004),), trigger=10.0)
+        batch = VirtualSpark(job, lambda at: 100 * at, executors=1).run_batch()
+        self.spark.query.isActive = False
+        return [BatchSeen(time.time(), msgspec.structs.replace(batch, run="run 2", duration=2_340), 10.0)]
+
+
+def test_the_journal_says_how_long_the_first_batch_after_a_restart_took(job, tmp_path, monkeypatch):
+    def start(times):
+        session.query = SimpleNamespace(isActive=True, exception=lambda: None, runId=f"run {times}")
+        return session.query
+
+    one, session = job("state = 8\nparse = 4", start, SeesOneBatch)
+    session.query = None
+    monkeypatch.setattr(running, "end_after_this_batch", lambda spark, query, at_once: None)
+    one.run()
+    with Journal(tmp_path / "job.journal", read_only=True) as journal:
+        carried = [(entry.plan, entry.what) for _, entry in journal.entries() if isinstance(entry, Carried)]
+    assert carried[-1] == (1, "the first batch after it took 2.3 s")
+    assert carried[-2][1].startswith("started again with")
 
 
 def test_a_query_that_starts_neither_with_the_new_layout_nor_with_the_old_one_ends_in_one_line(job, tmp_path):

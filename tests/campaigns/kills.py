@@ -142,6 +142,7 @@ CASES = {
     "restart-intent": restart(intent(Restart)),
     "restart-drained": restart(carried("drained")),
     "restart-started": restart(carried("started again")),
+    "restart-going": restart(carried("the first batch after it")),
     "rewrite-intent": rewrite(intent(Restart)),
     "rewrite-drained": rewrite(carried("drained")),
     "rewrite-begun": rewrite(carried("s to rewrite$")),

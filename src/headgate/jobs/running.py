@@ -96,6 +96,8 @@ class Running:
         self._said = threading.Event()
         self._unfinished: int | None = None
         """The batch that the last query has left begun."""
+        self._started_again: tuple[str, int] | None = None
+        """The run of a query that was started again, and the plan that asked for it, until its first batch is over."""
 
     @property
     def told(self) -> bool:
@@ -176,7 +178,7 @@ class Running:
         self._say("the query has started")
         self.scaler = Scaler(
             engine, job.settings, self._policy, application=spark.sparkContext.applicationId,
-            journal=self._journal, watch=self._watch,
+            journal=self._journal, watch=self._saw,
         )  # fmt: skip
         with self.scaler:
             while True:
@@ -212,6 +214,7 @@ class Running:
             if not self._said.is_set():  # who has interrupted it does not want it to go on
                 self.query = self._started(spark, layout)
             return layout
+        self._started_again = str(self.query.runId), restart.plan
         self._note(restart.plan, f"started again with {restart.layout} after {time.monotonic() - began:.1f} s")
         return changed
 
@@ -352,6 +355,15 @@ class Running:
             return
         with locked(path):
             yield
+
+    def _saw(self, entry: Entry | Seen) -> None:
+        """What the scaler writes and sees. The first batch after a restart is the last part of the pause it made."""
+        self._watch(entry)
+        if isinstance(entry, Seen) and self._started_again is not None:
+            run, plan = self._started_again
+            if entry.batch.run == run:
+                self._started_again = None
+                self._note(plan, f"the first batch after it took {entry.batch.duration / 1000:.1f} s")
 
     def _note(self, plan: int, what: str) -> None:
         self._write(Carried(time.time(), plan, what))
