@@ -167,7 +167,7 @@ def test_a_twin_without_a_trigger_can_be_asked_for_a_freshness(small, capsys):
     [
         (["--most", "0"], "--most is 0; give from 1 to 500"),
         (["--most", "501"], "--most is 501; give from 1 to 500"),
-        (["--slots", "0"], "--slots is 0; give at least 1"),
+        (["--slots", "0"], "--slots is 0; give from 1 to 500"),
         (["--joining", "soon"], '--joining: "soon" is no duration'),
         (["--for", "ever"], '--for: "ever" is no duration'),
         (["--for", "5s"], "--for is 5s, less than the 10 s from one batch of the twin to the next"),

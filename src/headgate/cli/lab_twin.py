@@ -60,7 +60,7 @@ def twin_scenario(given: argparse.Namespace) -> Scenario:
     if _named("--for", lambda: seconds(lasting)) < aim.interval:
         raise InputError(f"--for is {lasting}, less than the {aim.interval:g} s from one batch of the twin to the next")
     _named("--load", lambda: load_from_text(given.load, read_load_trace))
-    most = _between("--most", given.most, MOST) or min(MOST, max(_MOST, 2 * (table.executors or 1)))
+    most = _up_to_most("--most", given.most) or min(MOST, max(_MOST, 2 * (table.executors or 1)))
     joining = _JOINING if given.joining is None else given.joining
     _named("--joining", lambda: seconds(joining))
     written = ScenarioFile(
@@ -68,7 +68,7 @@ def twin_scenario(given: argparse.Namespace) -> Scenario:
         [LoadTable("load", given.load, lasting)],
         twins=[str(path)],
         name=path.stem,
-        executors=ExecutorsTable(most=most, slots=_between("--slots", given.slots), joining=joining),
+        executors=ExecutorsTable(most=most, slots=_up_to_most("--slots", given.slots), joining=joining),
     )
     # Files that a load names are looked for from here, as those of any option.
     return checked(Path("--twin"), written, wanted)
@@ -90,9 +90,9 @@ def _policies(text: str) -> list[str]:
     return names
 
 
-def _between(option: str, value: int | None, most: int | None = None) -> int | None:
-    if value is not None and (value < 1 or (most is not None and value > most)):
-        raise InputError(f"{option} is {value}; give {'at least 1' if most is None else f'from 1 to {most}'}")
+def _up_to_most(option: str, value: int | None) -> int | None:
+    if value is not None and not 1 <= value <= MOST:
+        raise InputError(f"{option} is {value}; give from 1 to {MOST}")
     return value
 
 

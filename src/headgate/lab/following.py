@@ -37,6 +37,8 @@ def followed_at_once(
     known = spark.executors()
     while spark.now < until:
         begins = spark.wait(min(until, spark.now + every))
+        if not begins and spark.now >= until:
+            return
         if begins:
             seen.append(spark.run_batch())
         there = spark.executors()

@@ -40,7 +40,12 @@ from headgate.workloads.load import Load, load_from_text
 
 ORACLE = "oracle"
 MOST = 500
-"""Executors: the oracle looks at every way from one number to another, for each interval of the load."""
+"""Executors: the oracle looks at every way from one number to another, for each interval of the load. And slots of one.
+"""
+_BATCHES = 100_000
+"""Of a load: 11 days of one every 10 s; what the oracle knows of each size at each of them has to fit into memory."""
+_DEAREST = 1_000_000
+"""Slot-seconds of a change: any schedule must be cheaper than to be late."""
 SET_ELSEWHERE = frozenset({"objective", "least", "most", "mode", "slots_each"})
 """Settings of the controller that are none of `[control]`: the objective and the executors say them."""
 Start = int | Literal["first", "peak"]
@@ -167,8 +172,8 @@ def checked(file: Path, written: ScenarioFile, instead: Objective | None = None)
             for load in loads:
                 _check_lasting(load, job, interval)
         _check_seeds(written.seeds)
-        if not 0 <= written.prices.change < float("inf"):
-            raise InputError(f"[prices] change is {written.prices.change}; give slot-seconds from 0 up")
+        if not 0 <= written.prices.change <= _DEAREST:
+            raise InputError(f"[prices] change is {written.prices.change}; give slot-seconds from 0 to {_DEAREST:,}")
     except InputError as problem:
         said = str(problem)
         raise InputError(said if said.startswith(str(file)) else f"{file}: {said}") from None
@@ -196,8 +201,8 @@ def _jobs(file: Path, written: ScenarioFile) -> tuple[NamedJob, ...]:
     _once("job", [table.name for table in tables])
     for table in tables:
         for setting, count in (("executors", table.executors), ("slots", table.slots)):
-            if count is not None and count < 1:
-                raise InputError(f"job {table.name}: {setting} is {count}; give at least 1")
+            if count is not None and not 1 <= count <= MOST:
+                raise InputError(f"job {table.name}: {setting} is {count}; give a number from 1 to {MOST}")
     return tuple(
         NamedJob(one.name, job_from_table(one), one.fits, one.about, one.executors, one.slots) for one in tables
     )
@@ -257,13 +262,18 @@ def _check_lasting(load: NamedLoad, job: NamedJob, interval: float) -> None:
             f"load {load.name}: lasting is {load.lasting:g} s, less than the {interval:g} s from one batch of job "
             f"{job.name} to the next; give it longer"
         )
+    if load.lasting > _BATCHES * interval:
+        raise InputError(
+            f"load {load.name}: lasting is {load.lasting:,.10g} s, more than {_BATCHES:,} batches of job {job.name}, one "
+            f"every {interval:g} s; give it shorter"
+        )
 
 
 def _check_executors(given: ExecutorsTable) -> None:
     if not 1 <= given.least <= given.most <= MOST:
         raise InputError(f"[executors] least {given.least}, most {given.most}: give 1 <= least <= most <= {MOST}")
-    if given.slots is not None and given.slots < 1:
-        raise InputError(f"[executors] slots is {given.slots}; give at least 1")
+    if given.slots is not None and not 1 <= given.slots <= MOST:
+        raise InputError(f"[executors] slots is {given.slots}; give a number from 1 to {MOST}")
     if isinstance(given.start, int) and not given.least <= given.start <= given.most:
         raise InputError(f"[executors] start is {given.start}, which is not from least to most")
     lasts("[executors] joining", given.joining)

@@ -97,7 +97,10 @@ def needs(
     step = deadline.interval
     edges = np.arange(0.0, lasting + step / 2, step)
     due = np.array([arrived(edge) for edge in edges.tolist()])
-    records = np.diff(due) if job.limit is None else _admitted(np.diff(due), job.limit)
+    records = np.diff(due)
+    if job.limit is not None and job.trigger is not None:
+        # Without a trigger one batch follows another: a limit cuts what a step brings into several, and leaves nothing.
+        records = _admitted(records, job.limit)
     more = records * (1 + deadline.headroom)
     known = _true_times(job, most, each, _rounded_up(float(more.max(initial=1.0))))
     # The records of an interval are processed in the batch that begins at its end.

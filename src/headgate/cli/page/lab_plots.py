@@ -59,7 +59,12 @@ def cost_plot(rows: Sequence[Row]) -> Markup:
     high = 400.0
     shown = by_regret(rows)
     if not shown:
-        return drawing(_WIDE, _TOP, "cost against lateness", text(_LEFT, 12, "no policy came to an end", "note"))
+        return drawing(
+            _WIDE,
+            _TOP,
+            "cost against lateness",
+            text(_LEFT, 12, "no regret is known: the oracle failed or paid nothing, or every policy failed", "note"),
+        )
     x = Scale(_LEAST_LATE, 1.0, _LEFT + 10, _WIDE - 120, log=True)
     y = Scale(shown[0][0] - 0.05, shown[-1][0] + 0.1, high - 40, _TOP)
     best = [(x.at(row.late_time), y.at(beyond)) for beyond, row in front(rows)]
