@@ -52,6 +52,8 @@ READERS = 4
 """Tasks that read the source."""
 NORMAL = 8
 """Batches that tell what is normal."""
+_PATIENCE = 3
+"""Snapshots that are waited for, where each comes at another time than the bins' others."""
 
 
 def session(cluster: LocalCluster, executors: int, most: int) -> SparkSession:
@@ -159,7 +161,7 @@ class MigratingQuery:
 
     def rested(self, batches: int) -> None:
         """Until so many batches can come without a snapshot in any of them."""
-        seen = -1
+        first = seen = self.batches[-1].number
 
         def undisturbed() -> bool:
             nonlocal seen
@@ -167,9 +169,11 @@ class MigratingQuery:
             if last == seen:
                 return False
             seen = last
-            snapshots = {one.snapshot for one in self.bins()}
-            made = snapshots.pop() if len(snapshots) == 1 else None
+            if last > first + _PATIENCE * SNAPSHOTS:
+                raise SystemExit(f"no {batches} batches in a row came without a snapshot of some bin")
+            # What is not uploaded yet does not count, nor does a bin that has none: it makes one at any moment.
+            snapshots = [one.snapshot for one in self.bins() if one.snapshot is not None]
             # A batch makes the version after its own number.
-            return made is not None and last + 1 + batches < made + SNAPSHOTS
+            return len(snapshots) == BINS and last + 1 + batches < min(snapshots) + SNAPSHOTS
 
         self.until(undisturbed)

@@ -47,7 +47,8 @@ from headgate.model.migration import STRATEGIES, LoadTime, Strategy
 from headgate.model.placement import Bin, placement
 from headgate.spark.local_cluster import LocalCluster
 from migrating_query import BINS, NORMAL, MigratingQuery, session
-from moves_step_by_step import Mean, Sample, mean, step_by_step
+from moves_step_by_step import Steps, step_by_step
+from trimmed_mean import Mean, trimmed_mean
 from verdicts import exit_code, verdict
 
 FEW, MANY = 2, 4
@@ -205,33 +206,40 @@ def strategies(spark: SparkSession, megabytes: int, rounds: int) -> list[Migrate
     return done
 
 
-Steps = dict[tuple[Strategy, int], list[list[Sample]]]
-"""Strategy and executors it went to -> the steps of every migration."""
+Measured = dict[tuple[Strategy, int], list[Steps]]
+"""Strategy and executors it went to -> every migration."""
 
 
-def rounds_of_steps(bench: MigratingQuery, executors: list[Executor], rounds: int, allowed: float) -> Steps:
+def rounds_of_steps(bench: MigratingQuery, executors: list[Executor], rounds: int, allowed: float) -> Measured:
     """Every strategy there and back in each round, in another order each time."""
     few, others = executors[:FEW], executors[FEW:]
-    found: Steps = {(strategy, size): [] for strategy in JUDGED for size in (MANY, FEW)}
+    found: Measured = {(strategy, size): [] for strategy in JUDGED for size in (MANY, FEW)}
     loading = LoadTime()
     for number in range(rounds):
         turn = number % len(JUDGED)
         for strategy in (*JUDGED[turn:], *JUDGED[:turn]):
-            found[strategy, MANY].append(step_by_step(bench, strategy, executors, (), loading, allowed))
-            found[strategy, FEW].append(step_by_step(bench, strategy, few, others, loading, allowed))
+            there = step_by_step(bench, strategy, executors, (), loading, allowed)
+            back = step_by_step(bench, strategy, few, others, loading, allowed)
+            found[strategy, MANY].append(there)
+            found[strategy, FEW].append(back)
             size = statistics.median(one.bytes for one in bench.bins())
-            seen = [load for ran in found.values() for steps in ran for one in steps for load in one.loads]
+            seen = [load for ran in found.values() for one in ran for step in one.samples for load in step.loads]
             loading = LoadTime().learned([(int(size), load) for load in seen])
-            print(f"  round {number + 1}, {strategy}, after batch {bench.batches[-1].number}", flush=True)
+            told = "; ".join(_listed(one) for one in (there, back))
+            print(f"  round {number + 1}, {strategy}, there and back, what each step added in s: {told}", flush=True)
     return found
 
 
-def judge(ran: Mapping[Strategy, list[list[Sample]]], executors: int) -> None:
-    """All steps one way."""
-    of = {strategy: [one for steps in migrations for one in steps] for strategy, migrations in ran.items()}
-    adds = {strategy: mean([one.adds for one in steps]) for strategy, steps in of.items()}
-    one_bin = mean([load for one in of["fluid"] for load in one.loads])
-    chance = mean([one.chance for steps in of.values() for one in steps if one.chance is not None])
+def _listed(ran: Steps) -> str:
+    return " ".join(f"{step.adds:.2f}" for step in ran.samples) or "nothing to be seen"
+
+
+def judge(ran: Mapping[Strategy, list[Steps]], executors: int) -> None:
+    """All steps one way; of what has no sample nothing is met."""
+    of = {strategy: [step for one in migrations for step in one.samples] for strategy, migrations in ran.items()}
+    adds = {strategy: trimmed_mean([one.adds for one in steps]) for strategy, steps in of.items()}
+    one_bin = trimmed_mean([load for one in of["fluid"] for load in one.loads])
+    chance = trimmed_mean([one.chance for steps in of.values() for one in steps if one.chance is not None])
     told = ", ".join(f"{strategy} {adds[strategy]} ({len(of[strategy])} steps)" for strategy in of)
     print(f"  to {executors}, what a step adds to its batch: {told}; with nothing moving {chance}")
     fluid, sudden, batched = adds["fluid"], adds["sudden"], adds["batched"]
@@ -241,8 +249,8 @@ def judge(ran: Mapping[Strategy, list[list[Sample]]], executors: int) -> None:
     )
     say(f"and at most half of what sudden adds, {sudden}", fluid.value <= 0.5 * sudden.value)
     say(f"batched, {batched}, in between", no_more(fluid, batched) and no_more(batched, sudden))
-    fewer = max(map(len, ran["batched"])) < min(map(len, ran["fluid"]))
-    say("with fewer steps than fluid", fewer)
+    steps = {strategy: [one.planned for one in migrations] for strategy, migrations in ran.items()}
+    say("with fewer steps than fluid", max(steps["batched"]) < min(steps["fluid"]))
 
 
 def no_more(one: Mean, other: Mean) -> bool:

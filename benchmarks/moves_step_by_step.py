@@ -10,8 +10,6 @@ that fall together with a move; and what one step of a migration does to the nex
 in between. The migrations that are drawn and timed beside these are whole ones.
 """
 
-import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,10 +19,8 @@ from headgate.model.migration import LoadTime, Strategy, migration
 from headgate.model.placement import Bin
 from migrating_query import MigratingQuery
 
-A_STEP = 3
-"""Batches: with the loads, without, and the one in which the next step is asked for."""
-TRIMMED = 0.2
-"""The part of the samples that is left out of a mean, on each side."""
+A_STEP = 4
+"""Batches: with the loads, without, and the one in which the next step is asked for; and one that begins too early."""
 
 
 class Sample(NamedTuple):
@@ -38,29 +34,12 @@ class Sample(NamedTuple):
     """Seconds between two batches after it, in which nothing moved; None where the next step was there already."""
 
 
-class Mean(NamedTuple):
-    """Of samples, without the largest and the smallest; and its standard error."""
+class Steps(NamedTuple):
+    """A migration, step by step."""
 
-    value: float
-    error: float
-
-    def __str__(self) -> str:
-        """In seconds."""
-        return f"{self.value:.2f} +- {self.error:.2f} s"
-
-
-def mean(samples: Sequence[float]) -> Mean:
-    """A trimmed one, with its error by the winsorised deviation (Yuen).
-
-    >>> print(mean([1.0, 1.0, 1.2, 1.2, 9.0]))
-    1.13 +- 0.08 s
-    """
-    ordered, count = sorted(samples), len(samples)
-    cut = math.floor(TRIMMED * count)
-    kept = ordered[cut : count - cut]
-    pulled = [min(max(one, kept[0]), kept[-1]) for one in ordered]
-    error = statistics.stdev(pulled) / ((1 - 2 * TRIMMED) * math.sqrt(count)) if count > 1 else math.inf
-    return Mean(statistics.mean(kept), error)
+    planned: int
+    samples: list[Sample]
+    """Of steps whose bins all came in one batch."""
 
 
 def step_by_step(
@@ -70,34 +49,39 @@ def step_by_step(
     leaving: Sequence[Executor],
     loading: LoadTime,
     allowed: float,
-) -> list[Sample]:
-    """Migrate to these executors; a sample for each step whose bins all came in one batch."""
-    bins = [Bin(one.number, bytes=one.bytes) for one in query.bins()]
-    now = homes(query.batches[-1])
-    planned = migration(bins, now, executors, strategy, loading, allowed, leaving).steps
+) -> Steps:
+    """Migrate to these executors, between two snapshots."""
+
+    def planned() -> list[dict[int, str]]:
+        bins = [Bin(one.number, bytes=one.bytes) for one in query.bins()]
+        steps = migration(bins, homes(query.batches[-1]), executors, strategy, loading, allowed, leaving).steps
+        return [{move.bin.number: move.target for move in step.moves} for step in steps]
+
     query.let_go()
-    query.rested(A_STEP * (len(planned) + 1))
-    steps = [carried_out(query, {move.bin.number: move.target for move in step.moves}) for step in planned]
+    query.rested(A_STEP * (len(planned()) + 1))
+    wanted = planned()  # anew: bins may have gone elsewhere while it rested
+    steps = [step for to in wanted if (step := carried_out(query, to)) is not None]
     query.more(1)
     found, ends = [], [*(place for place, _ in steps[1:]), len(query.batches)]
-    for (place, to), end in zip(steps, ends, strict=True):
+    for (place, to), end in zip(steps, ends, strict=False):  # without a step there is one end too many
         now = homes(query.batches[place])
         if all(now.get(number) == home for number, home in to.items()):
             found.append(sample(query.batches[place:end], to))
-    return found
+    return Steps(len(wanted), found)
 
 
-def carried_out(query: MigratingQuery, to: Mapping[int, str]) -> tuple[int, Mapping[int, str]]:
-    """Move these bins, and wait for the batch after it; the place of the first batch that had one of them there."""
+def carried_out(query: MigratingQuery, to: Mapping[int, str]) -> tuple[int, Mapping[int, str]] | None:
+    """Move these bins, and wait for the batch after it; the place of the first batch that had one of them there.
+
+    None where no batch shows it.
+    """
     before = len(query.batches)
     query.move("sudden", to)
-    place = next(
-        number
-        for number, batch in enumerate(query.batches[before:], before)
-        if any(homes(batch).get(moved) == home for moved, home in to.items())
-    )
-    query.until(lambda: len(query.batches) > place + 1)
-    return place, to
+    for place, batch in enumerate(query.batches[before:], before):
+        if any(homes(batch).get(moved) == home for moved, home in to.items()):
+            query.until(lambda: len(query.batches) > place + 1)  # noqa: B023 - it is waited for right here
+            return place, to
+    return None
 
 
 def sample(batches: Sequence[MicroBatch], to: Mapping[int, str]) -> Sample:

@@ -140,17 +140,6 @@ def test_a_damaged_snapshot_counts_as_far_as_it_can_be_seen(checkpoint):
     assert checkpoint.read().operators[0].bins[0].snapshot_bytes == len(held)
 
 
-def test_words_of_state_move_that_make_no_sense_are_refused(tmp_path, capsys):
-    for words, why in (
-        (["3"], "is not BIN=EXECUTOR"),
-        (["x=1"], "is not BIN=EXECUTOR"),
-        (["9" * 5000 + "=1"], "is not BIN=EXECUTOR"),
-        (["1=2", "1=3"], "given twice"),
-    ):
-        assert main(["state", "move", str(tmp_path / "j.db"), *words]) == 2
-        assert why in capsys.readouterr().err
-
-
 def test_where_bins_live_is_shown_from_the_journal_of_the_job(checkpoint, tmp_path, capsys):
     rewritable(checkpoint)
     count = VirtualOperator("count", 4, fixed=0.1, per_record=0.004, stateful=True)

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("confluent_kafka")
+pytest.importorskip("pyspark")
+
 import load
 from headgate.workloads.load import Constant, Step
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("confluent_kafka")
+
 from headgate.kafka import producing
 from headgate.kafka.address import Address
 from headgate.kafka.produce_plan import ProducePlan, Progress

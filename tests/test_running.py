@@ -162,20 +162,6 @@ def test_a_job_whose_state_is_between_two_layouts_ends_and_does_not_start_its_qu
     assert not [one for one in entries if isinstance(one, Spoke) and isinstance(one.said, Failed)]
 
 
-def test_a_rewrite_that_is_interrupted_before_it_begins_is_not_wanted_at_the_next_start(job, tmp_path, monkeypatch):
-    def interrupted(*given, **options):
-        raise KeyboardInterrupt
-
-    one, session = job("state = 8\nparse = 4", lambda times: over(), Restarts)
-    monkeypatch.setattr(StateRewrites, "cut", failing_from_the_second_time(interrupted))
-    with pytest.raises(KeyboardInterrupt):
-        one.run()
-    assert (session.events.partitions, session.stopped, one.cuts_state) == ([4], True, False)
-    with Journal(tmp_path / "job.journal", read_only=True) as journal:
-        said = [entry.said for _, entry in journal.entries() if isinstance(entry, Spoke)]
-    assert Failed(1, "interrupted before state was rewritten") in said
-
-
 def failing_from_the_second_time(fail):
     """The first one is what is asked of every start."""
     calls = []

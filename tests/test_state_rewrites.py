@@ -11,7 +11,8 @@ from headgate.cli.main import main
 from headgate.control.actions import Layout, Restart
 from headgate.control.said import Failed
 from headgate.formats.checkpoint.backup import back_up
-from headgate.formats.checkpoint.unproven import to_be_compared
+from headgate.formats.checkpoint.unproven import never_compared, to_be_compared
+from headgate.jobs import state_rewrites
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import HeadgateError
 from headgate.runtime.entries import Carried, Intent
@@ -178,3 +179,43 @@ def test_bins_are_known_from_the_operators_where_batches_do_not_say_them(checkpo
     rewritable(checkpoint)
     checkpoint.write("offsets/6", 'v1\n{"batchWatermarkMs":0,"conf":{}}\n{"number":7}')
     assert StateRewrites(str(checkpoint.folder), restarting).bins == 4
+
+
+def interrupted(monkeypatch, checkpoint, journal):
+    """Ctrl-C in the middle of a rewrite into 3 bins, with the checkpoint as it is; what is raised."""
+
+    def rewrite(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(state_rewrites, "rewrite", rewrite)
+    with pytest.raises((KeyboardInterrupt, HeadgateError)) as raised:
+        cut_with(None, checkpoint, journal, bins=3)
+    return raised.value
+
+
+def test_a_rewrite_that_is_interrupted_before_it_begins_has_failed(checkpoint, restarting, monkeypatch):
+    rewritable(checkpoint, bins=2)
+    there = files(checkpoint)
+    assert str(interrupted(monkeypatch, checkpoint, restarting)) == f"{checkpoint.folder}: the rewrite was interrupted"
+    assert files(checkpoint) == there
+
+
+def test_half_a_rewrite_that_is_interrupted_is_taken_back(checkpoint, restarting, monkeypatch):
+    before = rewritten(checkpoint)
+    for name in ("7", ".7.crc"):
+        (checkpoint.folder / "commits" / name).unlink()
+    told = "the rewrite was interrupted; it was taken back, and nothing is lost"
+    assert str(interrupted(monkeypatch, checkpoint, restarting)) == f"{checkpoint.folder}: {told}"
+    assert files(checkpoint) == before
+
+
+def test_a_rewrite_that_is_interrupted_when_it_is_over_stays_and_is_compared_at_the_next_start(
+    checkpoint, restarting, monkeypatch
+):
+    rewritten(checkpoint)
+    there = files(checkpoint)
+    to_be_compared(str(checkpoint.folder), 7)
+    assert isinstance(interrupted(monkeypatch, checkpoint, restarting), KeyboardInterrupt)
+    assert files(checkpoint) == there
+    assert never_compared(str(checkpoint.folder), 7)
+    assert StateRewrites(str(checkpoint.folder), restarting).left_undone() == (0, None)

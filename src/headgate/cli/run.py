@@ -18,7 +18,8 @@ started again.
 EPILOG = """\
 a job is a function `build(spark, settings) -> DataStreamWriter` and a TOML file that names it: see
 examples/jobs/word_count.toml and docs/run-a-job.md. Ctrl-C lets the batch under way be the last; a second one stops at
-once. While it runs: `headgate history JOURNAL`, `headgate tell JOURNAL pause|resume|approve|scale N|restart …`.
+once (while state is rewritten, as soon as that is taken back). While it runs: `headgate history JOURNAL`, `headgate
+tell JOURNAL pause|resume|approve|scale N|restart …`.
 
 examples:
   headgate run job.toml
@@ -52,14 +53,16 @@ def run(given: argparse.Namespace) -> int:
         pressed.append("stop" if pressed else "drain")
         # On a thread of its own: what is interrupted here may hold the very locks that this needs.
         threading.Thread(target=told, args=(pressed[-1],), daemon=True).start()
-        if pressed[-1] == "stop" and (running.query is None or running.cuts_state):
-            raise KeyboardInterrupt  # there is nothing that would look at the word
+        # Where nothing would look at the word. A rewrite that is interrupted is taken back, which nobody may interrupt.
+        if len(pressed) == 2 if running.rewrites_state else len(pressed) > 1 and running.query is None:
+            raise KeyboardInterrupt
 
     def told(word: Word) -> None:
         running.tell(word)
         if word == "stop":
-            view.say("ends as soon as the rewrite of its state is taken back" if running.cuts_state else "ends at once")
-        elif running.cuts_state:
+            rewrites = running.rewrites_state
+            view.say("ends as soon as the rewrite of its state is taken back" if rewrites else "ends at once")
+        elif running.rewrites_state:
             view.say("waiting until its state is rewritten; Ctrl-C again takes that back and ends")
         elif running.query is None:
             view.say("no query has started yet: waiting for Spark; Ctrl-C again ends at once")

@@ -85,8 +85,6 @@ class Running:
         """Those that `build` has named, once it has run."""
         self.scaler: Scaler | None = None
         self.query: StreamingQuery | None = None
-        self.cuts_state = False
-        """Right now: then nothing looks at a word until that is over, or interrupted."""
         self._build = load_build(job)
         self._watch = watch
         self._journal = _journal(job.journal)
@@ -98,6 +96,11 @@ class Running:
         """The batch that the last query has left begun."""
         self._started_again: tuple[str, int] | None = None
         """The run of a query that was started again, and the plan that asked for it, until its first batch is over."""
+
+    @property
+    def rewrites_state(self) -> bool:
+        """Right now: then nothing looks at a word until that is over, or interrupted."""
+        return self._rewrites.under_way
 
     @property
     def told(self) -> bool:
@@ -205,6 +208,8 @@ class Running:
         changed = layout.then(restart.layout)
         try:
             self._cut_state(spark, layout, restart.plan, restart.layout.parallelism.get(STATE))
+            if self._said.is_set():  # while state was rewritten; the next start goes on with it
+                return changed
             began = time.monotonic()
             self.query = self._start(spark, changed)
         except LeftBetweenError as problem:
@@ -219,20 +224,13 @@ class Running:
         return changed
 
     def _cut_state(self, spark: "SparkSession", layout: Layout, plan: int, bins: int | None) -> None:
-        self.cuts_state = True
-        try:
-            self._rewrites.cut(
-                spark,
-                bins,
-                note=lambda what: self._note(plan, what),
-                say=self._say,
-                finish_last_batch=lambda: self._finish_last_batch(spark, layout),
-            )
-        except KeyboardInterrupt:  # before it began, or it would have been taken back: who does that wants it no more
-            self._write(Spoke(time.time(), Failed(plan, "interrupted before state was rewritten")))
-            raise
-        finally:
-            self.cuts_state = False
+        self._rewrites.cut(
+            spark,
+            bins,
+            note=lambda what: self._note(plan, what),
+            say=self._say,
+            finish_last_batch=lambda: self._finish_last_batch(spark, layout),
+        )
 
     def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
         """What was under way when the job before this one was killed; a job that cannot do it goes on without."""
@@ -242,7 +240,10 @@ class Running:
         except LeftBetweenError as problem:
             raise self._between(plan, problem) from problem
         except Exception as problem:
-            self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
+            if plan:
+                self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
+            else:  # nobody here has asked for it: it was begun by hand
+                self._note(0, in_brief(problem))
 
     def _between(self, plan: int, problem: LeftBetweenError) -> HeadgateError:
         """A query must not go on with such state. The plan has not failed: the next start of the job looks again."""

@@ -44,6 +44,8 @@ class StateRewrites:
 
     def __init__(self, checkpoint: str, journal: Journal) -> None:
         self._checkpoint, self._journal = checkpoint, journal
+        self.under_way = False
+        """Right now: then nothing looks at a word until that is over, or interrupted."""
 
     @property
     def bins(self) -> int | None:
@@ -94,12 +96,20 @@ class StateRewrites:
             return
         if state.rewriting is None and state.begun != state.committed:
             finish_last_batch()
+        self.under_way = True
         try:
             done = rewrite(spark, state.path, bins, said=note, going=say, keep_backup=False)
         except LeftBetweenError:
             raise
+        except KeyboardInterrupt as problem:
+            if self._is_in(bins):  # it came too late; one that is not compared yet is, at the next start
+                note(f"{_AS_ASKED}, in {bins} bins")
+                raise
+            raise self._not_gone_on_with(state.path, problem) from problem
         except Exception as problem:
             raise self._not_gone_on_with(state.path, problem) from problem
+        finally:
+            self.under_way = False
         phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
         meant = "before, and compared now" if done.done_before else f"expected {done.expected:.1f} s"
         note(
@@ -142,9 +152,15 @@ class StateRewrites:
             f"keeps its state store for life: take the setting out, or name another checkpoint"
         )
 
-    def _not_gone_on_with(self, path: str, problem: Exception) -> HeadgateError:
+    def _is_in(self, bins: int) -> bool:
+        """Whether the state is in so many bins now, and no rewrite of it is left half done."""
+        state = self._state()
+        return state is not None and (state.partitions, state.rewriting) == (bins, None)
+
+    def _not_gone_on_with(self, path: str, problem: BaseException) -> HeadgateError:
         """An error to raise, once what has failed left nothing behind that a query must not start on."""
-        why = in_brief(problem).removeprefix(f"{path}: ")
+        interrupted = isinstance(problem, KeyboardInterrupt)
+        why = "the rewrite was interrupted" if interrupted else in_brief(problem).removeprefix(f"{path}: ")
         try:
             state = read_state(LocalFolders(path))
             half, unchecked = state.rewriting is not None, self._never_compared(state)

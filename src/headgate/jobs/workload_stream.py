@@ -46,7 +46,7 @@ def _out_of_topic(spark: SparkSession, source: type[GeneratedSource], options: M
             f"{name}={value} to headgate produce"
         )
     at, most, through = address_from_text(str(options["from"])), _most_in_a_batch(options), _through(options)
-    from headgate.kafka import stream  # noqa: PLC0415 - only who asks for a topic needs the client of Kafka
+    from headgate.kafka import stream  # noqa: PLC0415 - only who asks for a topic needs it
 
     read = stream.events_by_connector if through == _CONNECTOR else stream.events_by_python
     return read(spark, source, at, most)

@@ -5,7 +5,6 @@ from pyspark.sql import functions as f
 
 from headgate.kafka.address import Address
 from headgate.kafka.jars import connector, jars
-from headgate.kafka.topic_source import KafkaTopicSource
 from headgate.workloads.generated import GeneratedSource
 
 
@@ -29,6 +28,8 @@ def events_by_python(
     spark: SparkSession, source: type[GeneratedSource], at: Address, records_per_batch: int | None = None
 ) -> DataFrame:
     """The same, read by the source `kafka_topic`."""
+    from headgate.kafka.topic_source import KafkaTopicSource  # noqa: PLC0415 - the connector needs no client of ours
+
     spark.dataSource.register(KafkaTopicSource)
     reader = spark.readStream.format("kafka_topic").option("servers", at.servers).option("topic", at.topic)
     if records_per_batch is not None:

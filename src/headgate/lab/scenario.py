@@ -264,8 +264,8 @@ def _check_lasting(load: NamedLoad, job: NamedJob, interval: float) -> None:
         )
     if load.lasting > _BATCHES * interval:
         raise InputError(
-            f"load {load.name}: lasting is {load.lasting:,.10g} s, more than {_BATCHES:,} batches of job {job.name}, one "
-            f"every {interval:g} s; give it shorter"
+            f"load {load.name}: lasting is {load.lasting:,.10g} s, more than {_BATCHES:,} batches of job {job.name}, "
+            f"one every {interval:g} s; give it shorter"
         )
 
 
