@@ -25,15 +25,16 @@ class Checkpoint:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    def begin(self, batch, bins):
+    def begin(self, batch, bins, **noted):
         conf = {
             "spark.sql.shuffle.partitions": str(bins),
             "spark.sql.streaming.stateStore.providerClass": self.provider,
+            **{f"spark.sql.streaming.{name.replace('_', '.')}": value for name, value in noted.items()},
         }
         self.write(f"offsets/{batch}", f'v1\n{json.dumps({"batchWatermarkMs": 0, "conf": conf})}\n{{"number":7}}')
 
-    def commit(self, batch, bins):
-        self.begin(batch, bins)
+    def commit(self, batch, bins, **noted):
+        self.begin(batch, bins, **noted)
         self.write(f"commits/{batch}", 'v1\n{"nextBatchWatermarkMs":0}')
 
     def operator(self, number, name, stores, bins):

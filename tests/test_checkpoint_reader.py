@@ -53,6 +53,37 @@ def test_in_memory_state_has_deltas_and_snapshots_of_its_own(tmp_path):
     assert state.operators[0].bins[0].bytes == 107
 
 
+NOTED = {
+    "stateStore_encodingFormat": "unsaferow",
+    "stateStore_rocksdb_formatVersion": "5",
+    "stateStore_compression_codec": "lz4",
+    "aggregation_stateFormatVersion": "2",
+    "join_stateFormatVersion": "3",
+}
+"""Settings as Spark 4.3 writes them into the offsets log of every query, whatever operators it has."""
+
+
+def test_how_state_is_written_is_what_the_last_batch_noted_each_operator_with_its_own_layout(checkpoint, capsys):
+    checkpoint.commit(0, bins=1, **NOTED)
+    for number, name in enumerate(("stateStoreSave", "symmetricHashJoin", "dedupe")):
+        checkpoint.operator(number, name, ["default"], bins=1)
+    assert [one.format for one in checkpoint.read().operators] == ["2", "3", None]
+    assert main(["state", "show", str(checkpoint.folder), "--quick"]) == 0
+    said = capsys.readouterr().out
+    assert "format: rows as unsaferow, RocksDB's format 5, changes packed with lz4, commits v1\n" in said
+    assert "operator 0, stateStoreSave, format 2: " in said
+    assert "operator 2, dedupe: " in said
+
+
+def test_of_a_format_that_no_batch_noted_nothing_is_said(tmp_path, capsys):
+    checkpoint = Checkpoint(tmp_path, provider=IN_MEMORY)
+    # Spark notes the format of RocksDB's files also where another store holds the state.
+    checkpoint.commit(0, bins=1, stateStore_rocksdb_formatVersion="5")
+    checkpoint.operator(0, "dedupe", ["default"], bins=1)
+    assert main(["state", "show", str(checkpoint.folder), "--quick"]) == 0
+    assert "format: commits v1\n" in capsys.readouterr().out
+
+
 def test_the_number_of_bins_is_that_of_the_last_committed_batch_whatever_the_operator_file_says(checkpoint):
     checkpoint.commit(0, bins=3)
     checkpoint.operator(0, "stateStoreSave", ["default"], bins=3)

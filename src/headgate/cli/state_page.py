@@ -19,11 +19,13 @@ def state_page(state: CheckpointState) -> list[str]:
     kept = {"rocksdb": "RocksDB", "in-memory": "the in-memory store", "other": state.provider_class}[state.provider]
     bins = state.partitions or max(len(operator.bins) for operator in state.operators)
     lines.append(f"state in {kept}, {bins} bins, {_megabytes(state.bytes)}{_rows(state.rows)}")
+    lines.append(_format(state))
     for operator in state.operators:
         stores = f", {len(operator.stores)} stores a bin" if len(operator.stores) > 1 else ""
+        layout = f", format {operator.format}" if operator.format is not None else ""
         lines += [
             "",
-            f"operator {operator.id}, {operator.name}{stores}: {_skew(operator)}",
+            f"operator {operator.id}, {operator.name}{layout}{stores}: {_skew(operator)}",
         ]
         rows = [("bin", "rows", "size", "snapshot", "changes after it"), *map(_bin, operator.bins)]
         if any(one.executors is not None for one in operator.bins):
@@ -49,6 +51,18 @@ def rewritten_page(checkpoint: str, done: "Rewritten") -> list[str]:
     if done.backup is not None:
         lines.append(f"a backup without a copy (hard links) is in {done.backup}; delete it when the query has gone on")
     return lines
+
+
+def _format(state: CheckpointState) -> str:
+    """How its files are written, as far as the checkpoint says."""
+    written = state.written
+    said = [
+        f"rows as {written.rows}" if written.rows is not None else "",
+        f"RocksDB's format {written.rocksdb}" if written.rocksdb is not None else "",
+        f"changes packed with {written.codec}" if written.codec is not None else "",
+        f"commits {state.commits}",
+    ]
+    return f"format: {', '.join(filter(None, said))}"
 
 
 def _skew(operator: StateOperator) -> str:

@@ -42,6 +42,8 @@ class StateOperator(msgspec.Struct, frozen=True):
     """What Spark calls it: stateStoreSave, symmetricHashJoin, dedupe, …"""
     stores: tuple[str, ...]
     bins: tuple[BinFiles, ...]
+    format: str | None = None
+    """The version of how this kind of operator lays out its rows; None where the checkpoint does not say."""
 
     @property
     def bytes(self) -> int:
@@ -59,6 +61,17 @@ class StateOperator(msgspec.Struct, frozen=True):
         """How many times its even share the largest bin has, by rows where they are counted, else by bytes."""
         sizes = [one.rows if self.rows is not None and one.rows is not None else one.bytes for one in self.bins]
         return max(sizes) * len(sizes) / sum(sizes) if sizes and sum(sizes) else 1.0
+
+
+class WrittenAs(msgspec.Struct, frozen=True):
+    """How the files of state are written; None of what the checkpoint does not say."""
+
+    rows: str | None = None
+    """The encoding of a row: unsaferow or avro."""
+    rocksdb: str | None = None
+    """The version of RocksDB's own files."""
+    codec: str | None = None
+    """What packs changes and deltas."""
 
 
 class CheckpointState(msgspec.Struct, frozen=True):
@@ -80,6 +93,7 @@ class CheckpointState(msgspec.Struct, frozen=True):
     operators: tuple[StateOperator, ...]
     commits: str = "v1"
     """The version of the log of commits; in the second, versions of state have ids of their own."""
+    written: WrittenAs = WrittenAs()
 
     @property
     def bytes(self) -> int:

@@ -1,5 +1,7 @@
 """A checkpoint's folders and files -> the state it holds. Nothing of it is changed, and no query need run."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from headgate.formats.checkpoint.batch_logs import (
@@ -14,12 +16,19 @@ from headgate.formats.checkpoint.batch_logs import (
 from headgate.formats.checkpoint.bin_files import bin_files
 from headgate.formats.checkpoint.folders import Folders
 from headgate.model.errors import InputError
-from headgate.model.state_files import CheckpointState, Provider, StateOperator
+from headgate.model.state_files import CheckpointState, Provider, StateOperator, WrittenAs
 
 _PROVIDERS: dict[str, Provider] = {
     "RocksDBStateStoreProvider": "rocksdb",
     "HDFSBackedStateStoreProvider": "in-memory",
 }
+_STORE = "spark.sql.streaming.stateStore"
+_FORMAT_OF = {
+    "stateStoreSave": "spark.sql.streaming.aggregation.stateFormatVersion",
+    "symmetricHashJoin": "spark.sql.streaming.join.stateFormatVersion",
+    "flatMapGroupsWithState": "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+}
+"""Operator -> the setting with the version of its layout, as a batch notes it; others have only one layout."""
 _SPARKS_DEFAULT = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
@@ -69,8 +78,13 @@ def read_state(folders: Folders, as_of: int | None = None) -> CheckpointState:
         last,
         next_one,
         _rewriting(folders, last, next_one, partitions),
-        tuple(_operators(folders, last, partitions)) if last is not None else (),
+        tuple(_operators(folders, last, partitions, conf)) if last is not None else (),
         commit_version(folders, last) if last is not None else "v1",
+        WrittenAs(
+            conf.get(f"{_STORE}.encodingFormat"),
+            conf.get(f"{_STORE}.rocksdb.formatVersion") if provider_of(provider) == "rocksdb" else None,
+            conf.get(f"{_STORE}.compression.codec"),
+        ),
     )
 
 
@@ -96,7 +110,7 @@ def _rewriting(folders: Folders, last: int | None, begun: int | None, partitions
     return asked if asked != partitions else None
 
 
-def _operators(folders: Folders, batch: int, partitions: int | None) -> list[StateOperator]:
+def _operators(folders: Folders, batch: int, partitions: int | None, conf: Mapping[str, str]) -> list[StateOperator]:
     found = []
     for folder in folders.inside("state"):
         if not (folder.folder and folder.name.isascii() and folder.name.isdigit()):
@@ -108,7 +122,8 @@ def _operators(folders: Folders, batch: int, partitions: int | None) -> list[Sta
         bins = tuple(
             bin_files(folders, f"state/{folder.name}/{number}", names, number, batch + 1) for number in range(count)
         )
-        found.append(StateOperator(int(folder.name), told.operator.name, names, bins))
+        layout = conf.get(_FORMAT_OF.get(told.operator.name, ""))
+        found.append(StateOperator(int(folder.name), told.operator.name, names, bins, layout))
     return sorted(found, key=lambda one: one.id)
 
 
