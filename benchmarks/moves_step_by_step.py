@@ -1,9 +1,9 @@
 """What each step of a migration adds to its batch, beside a batch with the same bins in the same places.
 
-A step is carried out by itself. The batch in which its bins are loaded, less the one after it, in which nothing is
+A step is carried out by itself. The batch in which its bins are loaded, less those after it, in which nothing is
 loaded and everything else is the same, is what the step adds; and the task of each of its bins, taken in the same way,
-is what loading that bin takes. The batch after that is one more in which nothing moves, so the difference of these two
-is what chance makes of such a difference. The next step is asked for while that one runs.
+is what loading that bin takes. There are two batches after it, so their difference is what chance makes of such a
+difference. The next step is asked for while the second one runs.
 
 All of it lies between two snapshots of the state (`MigratingQuery.rested`). What that leaves out: snapshots and uploads
 that fall together with a move; and what one step of a migration does to the next, since users' migrations have no batch
@@ -11,6 +11,7 @@ in between. The migrations that are drawn and timed beside these are whole ones.
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import mean
 from typing import NamedTuple
 
 from headgate.model.bins import homes, task_seconds
@@ -87,10 +88,11 @@ def carried_out(query: MigratingQuery, to: Mapping[int, str]) -> tuple[int, Mapp
 def sample(batches: Sequence[MicroBatch], to: Mapping[int, str]) -> Sample:
     """From the batch with the loads on, until the next step."""
     loaded, control, *further = batches
-    tasks, usual = task_seconds(loaded), task_seconds(control)
+    controls = [control, *further[:1]]
+    tasks, usual = task_seconds(loaded), [task_seconds(one) for one in controls]
     return Sample(
-        seconds(loaded) - seconds(control),
-        tuple(tasks[number] - usual[number] for number in to),
+        seconds(loaded) - mean(map(seconds, controls)),
+        tuple(tasks[number] - mean(took[number] for took in usual) for number in to),
         seconds(control) - seconds(further[0]) if further else None,
     )
 
