@@ -46,7 +46,7 @@ WAIT = 0.0018
 """Seconds for each of them: 8 bins of 40 on one slot are 0.6 s, beside what 8 tasks with state take anyway."""
 SNAPSHOTS = 150
 """Batches from one snapshot to the next; Spark's own figure is 10. A round of migrations has about as many, so little
-time goes by with waiting for the next stretch; a bin that is loaded has that many small changes to apply at the most."""
+time goes by with waiting for the next stretch; a bin that is loaded has so many small changes to apply at the most."""
 LETTING_GO = 10.0
 """Seconds after which an executor has closed what it no longer holds; Spark's own figure is a minute."""
 READERS = 4
