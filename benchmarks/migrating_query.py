@@ -146,7 +146,7 @@ class MigratingQuery:
         self.until(lambda: time.monotonic() > self.moved_at + 1.5 * LETTING_GO)
 
     def move(self, strategy: Strategy, to: Mapping[int, str]) -> list[MicroBatch]:
-        """Move these; the batches from then on until all are there."""
+        """Move these, or all evenly where none is named; the batches from then on until all are there."""
         before, told = len(self.batches), len(self.told)
         self.engine.carry_out(SpreadBins(1, str(self.query.id), strategy, to))
         self.until(lambda: any(re.search("bins? of", one) for one in self.told[told:]))
