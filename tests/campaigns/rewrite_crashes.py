@@ -110,7 +110,7 @@ def cut_off_everywhere(spark: SparkSession, kind: Kind, folder: Path) -> str:
     for image in images:
         state = read_state(LocalFolders(str(image)))
         stood[f"{state.partitions} bins" if state.rewriting is None else "in the middle"] += 1
-        if state.rewriting is not None:
+        if state.rewriting is not None or state.partitions == OTHER:
             taken_back(image, untouched)
         finished(spark, kind, image)
         shutil.rmtree(image)
@@ -119,7 +119,7 @@ def cut_off_everywhere(spark: SparkSession, kind: Kind, folder: Path) -> str:
     if missing:
         raise StateError(f"no image was before, after and in the middle of the rewrite: {dict(stood)}")
     told = ", ".join(f"{count} {how}" for how, count in stood.items())
-    return f"cut off at {len(images)} points ({told}), those in the middle taken back byte by byte, all finished"
+    return f"cut off at {len(images)} points ({told}), those with a rewrite taken back byte by byte, all finished"
 
 
 def main() -> int:
