@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import pytest
 
-from checkpoint_files import IN_MEMORY, Checkpoint, rewritable, snapshot
+from checkpoint_files import IN_MEMORY, Checkpoint, files, rewritable, rewritten, snapshot
 from headgate.cli.main import main
 from headgate.formats.checkpoint.lock import locked
+from headgate.formats.checkpoint.unproven import compared, to_be_compared
 from headgate.model.errors import InputError
 from headgate.model.rewrite_refusals import refuse_for_good
 from headgate.spark.rewriting import refuse
@@ -31,6 +32,29 @@ def test_what_cannot_be_rewritten_is_refused_and_nothing_is_touched(checkpoint, 
     assert main(["state", "repartition", str(checkpoint.folder), str(bins)]) == 2
     assert why in capsys.readouterr().err
     assert {path: path.read_bytes() for path in checkpoint.folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_rewrite_that_nobody_has_compared_is_not_rewritten_again_and_shown_as_such(checkpoint, capsys):
+    rewritten(checkpoint)  # into 3 bins, in batch 7
+    to_be_compared(str(checkpoint.folder), 7)
+    before, path = files(checkpoint), str(checkpoint.folder)
+    assert main(["state", "repartition", path, "5", "--not-running"]) == 2
+    said = "nobody has compared its last rewrite, into 3 bins, with what was there before; have that done first"
+    assert said in capsys.readouterr().err
+    assert files(checkpoint) == before
+    assert main(["state", "show", path, "--quick"]) == 0
+    assert "a rewrite which nobody has compared" in capsys.readouterr().out
+    compared(path)
+    assert main(["state", "show", path, "--quick"]) == 0
+    assert "nobody has compared" not in capsys.readouterr().out
+    refuse(path, 5)  # nothing stands in the way any more
+
+
+def test_what_went_on_after_a_rewrite_may_be_rewritten_whatever_was_noted_of_it(checkpoint):
+    rewritten(checkpoint)
+    to_be_compared(str(checkpoint.folder), 7)
+    checkpoint.commit(8, bins=3)
+    refuse(str(checkpoint.folder), 5)
 
 
 def test_a_query_without_state_and_one_without_batches_are_refused(checkpoint):

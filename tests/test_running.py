@@ -17,7 +17,7 @@ from headgate.jobs.job_file import read_job
 from headgate.jobs.running import NotStartedError, Running
 from headgate.jobs.state_rewrites import StateRewrites
 from headgate.model.errors import HeadgateError, InputError
-from headgate.runtime.entries import Carried, Spoke
+from headgate.runtime.entries import Carried, Intent, Spoke
 from headgate.runtime.journal import Journal
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
 from headgate.spark.rewriting import LeftBetweenError
@@ -67,7 +67,11 @@ class Session:
         self.conf, self.start = Conf({"spark.sql.shuffle.partitions": "200"}), start
         self.sparkContext = SimpleNamespace(uiWebUrl=None, applicationId="app-1", addPyFile=lambda path: None)
         self.events = Events(self)
-        self.stopped = False
+        self.stopped, self.layouts = False, []
+
+    def begun_with(self, layout):
+        self.layouts.append(layout)
+        return self
 
     def stop(self):
         self.stopped = True
@@ -106,7 +110,7 @@ def job(tmp_path, monkeypatch):
 
         @contextmanager
         def applications(job, say):
-            yield SimpleNamespace(session=lambda executors, layout, on_trial: session)
+            yield SimpleNamespace(session=lambda executors, layout, on_trial: session.begun_with(layout))
 
         monkeypatch.setattr(running, "applications", applications)
         monkeypatch.setattr(running, "SparkEngine", eyes)
@@ -160,6 +164,51 @@ def test_a_job_whose_state_is_between_two_layouts_ends_and_does_not_start_its_qu
     assert any("could not be taken back" in one.what for one in entries if isinstance(one, Carried))
     # It has not failed: whoever starts the job next looks at the state again before the query runs.
     assert not [one for one in entries if isinstance(one, Spoke) and isinstance(one.said, Failed)]
+
+
+def test_a_restart_whose_rewrite_fails_changes_nothing_also_where_a_new_application_was_begun_for_it(
+    job, tmp_path, monkeypatch
+):
+    asked, calls = Restart(1, Layout({"state": 12}, memory="2g")), []
+
+    class AsksOnce(Eyes):
+        def __init__(self, spark, *, restart, **given):
+            self.restart = restart
+
+        def start(self):  # the query runs by now
+            if len(session.layouts) == 1:
+                with Journal(tmp_path / "job.journal") as journal:
+                    journal.append(Intent(time.time(), asked))
+                self.restart(asked)
+            return self
+
+    def cut(self, spark, bins, **options):
+        calls.append(bins)
+        if bins is not None:
+            raise HeadgateError("no room")
+
+    one, session = job("state = 8\nparse = 4", lambda times: over(), AsksOnce)
+    monkeypatch.setattr(StateRewrites, "cut", cut)
+    one.run()
+    assert calls == [None, 12, None]
+    assert session.layouts == [Layout(), asked.layout, Layout()]
+    assert len(session.events.partitions) == 2  # the query did not start in the application on trial
+    with Journal(tmp_path / "job.journal", read_only=True) as journal:
+        failed = [entry.said for _, entry in journal.entries() if isinstance(entry, Spoke)]
+    assert [(one.plan, one.why) for one in failed if isinstance(one, Failed)] == [(1, "no room")]
+
+
+def test_only_the_batch_that_was_left_is_waited_for_before_state_is_cut(job, monkeypatch):
+    # Batch 7 was left; it is followed by others at once, so that none is ever seen to be committed.
+    begun, waited = iter([7, 7, 8]), []
+    one, session = job("state = 8\nparse = 4", lambda times: over())
+    monkeypatch.setattr(running, "unfinished_batch", lambda query: next(begun, 9))
+    monkeypatch.setattr(running, "_terminated", lambda query: waited.append(query) is not None)
+    monkeypatch.setattr(running, "left_uncommitted", lambda query: False)
+    monkeypatch.setattr(Running, "_end", lambda self, spark, query: None)
+    one._finish_last_batch(session, Layout())
+    assert len(waited) == 1
+    assert len(session.events.partitions) == 1
 
 
 def failing_from_the_second_time(fail):

@@ -130,6 +130,43 @@ def test_a_rewrite_that_is_interrupted_is_over_when_it_is_taken_back(rocksdb, co
     assert rewrite(rocksdb, str(counted), 9, keep_backup=False).rows == KEYS
 
 
+def test_a_rewrite_of_which_nobody_wants_to_hear_is_taken_back_and_not_left_uncompared(rocksdb, counted):
+    def gone(word):
+        if "compared" in word and "now" in word:
+            raise BrokenPipeError
+
+    before = contents(counted)
+    with pytest.raises(HeadgateError, match=r"it was taken back, and nothing is lost"):
+        rewrite(rocksdb, str(counted), 9, said=gone)
+    assert contents(counted) == before
+
+
+def test_tasks_are_seen_from_the_moment_they_run_to_their_end(rocksdb):
+    def wait(rows):
+        time.sleep(1.5)
+        return rows
+
+    job = threading.Thread(target=rocksdb.sparkContext.parallelize([1], 1).mapPartitions(wait).collect)
+    assert not repartition._tasks_run(rocksdb)
+    job.start()
+    deadline = time.monotonic() + 30
+    while not repartition._tasks_run(rocksdb):
+        assert time.monotonic() < deadline
+    assert job.is_alive()
+    job.join()
+    while repartition._tasks_run(rocksdb):  # its end reaches the driver's own books a moment later
+        assert time.monotonic() < deadline
+
+
+def test_where_nobody_can_say_whether_tasks_run_they_may(rocksdb, tmp_path, monkeypatch):
+    def gone(spark):
+        raise ConnectionError("the JVM does not answer")
+
+    monkeypatch.setattr(repartition, "_tasks_run", gone)
+    with pytest.raises(repartition.StillWritingError):
+        repartition.repartition(rocksdb, str(tmp_path / "no-checkpoint"), 4)
+
+
 def test_a_rewrite_cut_off_at_any_point_ends_in_the_old_or_the_new_layout(rocksdb, counted):
     images = images_of(counted, lambda: rewrite(rocksdb, str(counted), 7, keep_backup=False))
     states = [read_state(LocalFolders(str(image))) for image in images]

@@ -86,6 +86,7 @@ def run(given: argparse.Namespace) -> int:
 def _show(given: argparse.Namespace) -> int:
     from headgate.formats.checkpoint.folders import LocalFolders
     from headgate.formats.checkpoint.reader import read_state
+    from headgate.formats.checkpoint.unproven import unproven_rewrite
 
     here = on_this_machine(given.checkpoint)
     if here is not None and given.quick:
@@ -97,7 +98,7 @@ def _show(given: argparse.Namespace) -> int:
     if given.format == "json":
         print(msgspec.json.format(msgspec.json.encode(state), indent=2).decode())
     else:
-        print("\n".join(state_page(state)))
+        print("\n".join(state_page(state, unproven=here is not None and unproven_rewrite(state))))
     return 0
 
 

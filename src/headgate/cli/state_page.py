@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from headgate.spark.rewriting import Rewritten
 
 
-def state_page(state: CheckpointState) -> list[str]:
-    """What `headgate state show` prints."""
+def state_page(state: CheckpointState, *, unproven: bool = False) -> list[str]:
+    """What `headgate state show` prints; `unproven` is a last rewrite that nobody has compared."""
     lines = [f"query {state.query}: {_standing(state)}"]
+    if unproven:
+        lines.append(
+            f"that is a rewrite which nobody has compared with what was there before; have that done (repartition to "
+            f"{state.partitions}) or take it back (headgate state undo)"
+        )
     if not state.operators:
         return [*lines, "it keeps no state"]
     kept = {"rocksdb": "RocksDB", "in-memory": "the in-memory store", "other": state.provider_class}[state.provider]

@@ -161,11 +161,11 @@ class Running:
                 self._say(f"Spark's own pages: {spark.sparkContext.uiWebUrl}")
             if self.job.module.endswith(".py"):
                 spark.sparkContext.addPyFile(self.job.module)  # executors import it by its name
-            return self._run_in(spark, layout)
+            return self._run_in(spark, layout, on_trial=on_trial)
         finally:
             spark.stop()
 
-    def _run_in(self, spark: "SparkSession", layout: Layout) -> tuple[Restart | None, Layout]:
+    def _run_in(self, spark: "SparkSession", layout: Layout, *, on_trial: bool) -> tuple[Restart | None, Layout]:
         """Run and restart the query in an application."""
         job = self.job
         engine = SparkEngine(
@@ -174,7 +174,7 @@ class Running:
         )  # fmt: skip
         if self._said.is_set():  # while the cluster started
             return None, layout
-        self._finish_rewrite(spark, layout)
+        self._finish_rewrite(spark, layout, on_trial=on_trial)
         if self._said.is_set():  # while state was rewritten
             return None, layout
         self.query = self._started(spark, layout)
@@ -232,14 +232,19 @@ class Running:
             finish_last_batch=lambda: self._finish_last_batch(spark, layout),
         )
 
-    def _finish_rewrite(self, spark: "SparkSession", layout: Layout) -> None:
-        """What was under way when the job before this one was killed; a job that cannot do it goes on without."""
+    def _finish_rewrite(self, spark: "SparkSession", layout: Layout, *, on_trial: bool) -> None:
+        """What this application was started for, or was under way when the job before this one was killed.
+
+        A job that cannot do it goes on without; and where all of the application is on trial, not with the rest of it.
+        """
         plan, bins = self._rewrites.left_undone()
         try:
             self._cut_state(spark, layout, plan, bins)
         except LeftBetweenError as problem:
             raise self._between(plan, problem) from problem
         except Exception as problem:
+            if plan and on_trial and not self._said.is_set():
+                raise NotStartedError(in_brief(problem)) from problem
             if plan:
                 self._write(Spoke(time.time(), Failed(plan, in_brief(problem))))
             else:  # nobody here has asked for it: it was begun by hand
@@ -254,7 +259,9 @@ class Running:
         """A batch that was begun and is not committed comes again with the next start; it must be over first."""
         for _ in range(_DRAINS):
             query = self._start(spark, layout)
-            while left_uncommitted(query) and not _terminated(query):
+            first = unfinished_batch(query)
+            # That one alone: with records waiting, the next one begins as soon as it is over.
+            while first is not None and unfinished_batch(query) == first and not _terminated(query):
                 if self._said.is_set():
                     query.stop()
                     raise HeadgateError("told to end")

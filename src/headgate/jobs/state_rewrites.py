@@ -17,7 +17,7 @@ from headgate.formats.checkpoint.batch_logs import PROVIDER
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import provider_of, read_state
 from headgate.formats.checkpoint.undoing import forget_that_it_was_taken_back, taken_back_by_hand
-from headgate.formats.checkpoint.unproven import never_compared
+from headgate.formats.checkpoint.unproven import unproven_rewrite
 from headgate.formats.where import on_this_machine
 from headgate.jobs.job_settings import STATE
 from headgate.model.errors import HeadgateError, InputError, in_brief
@@ -26,7 +26,6 @@ from headgate.runtime.entries import Carried, Intent, Spoke
 from headgate.runtime.journal import Journal
 from headgate.spark.rewriting import (
     LeftBetweenError,
-    finished_before,
     refuse_while_running,
     rewrite,
     taken_back,
@@ -86,7 +85,7 @@ class StateRewrites:
         state = self._state()
         if state is None or not state.operators:
             return
-        unchecked = self._never_compared(state)
+        unchecked = unproven_rewrite(state)
         bins = state.rewriting or (state.partitions if unchecked else bins)
         if bins is None:
             return
@@ -163,7 +162,7 @@ class StateRewrites:
         why = "the rewrite was interrupted" if interrupted else in_brief(problem).removeprefix(f"{path}: ")
         try:
             state = read_state(LocalFolders(path))
-            half, unchecked = state.rewriting is not None, self._never_compared(state)
+            half, unchecked = state.rewriting is not None, unproven_rewrite(state)
         except InputError as unreadable:
             return LeftBetweenError(f"{path}: {why}; and what is left of it cannot be read: {unreadable}")
         if half:
@@ -171,11 +170,6 @@ class StateRewrites:
         if unchecked:
             return LeftBetweenError(f"{path}: {why}; so nobody has compared its rewrite with what was there before")
         return HeadgateError(f"{path}: {why}")
-
-    def _never_compared(self, state: CheckpointState) -> bool:
-        """The last thing that happened is a rewrite that is over, whoever made it, and nobody has looked at it."""
-        batch = state.committed or 0
-        return never_compared(state.path, batch) and finished_before(state, state.partitions or 0) is not None
 
     def _state(self) -> CheckpointState | None:
         path = on_this_machine(self._checkpoint)

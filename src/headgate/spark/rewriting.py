@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from headgate.formats.checkpoint.backup import NoHardLinksError, back_up, backup_of
+from headgate.formats.checkpoint.batch_logs import bins_before_rewrite
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
-from headgate.formats.checkpoint.undoing import bins_before_rewrite, last_begun, take_back
-from headgate.formats.checkpoint.unproven import compared, to_be_compared
+from headgate.formats.checkpoint.undoing import last_begun, take_back
+from headgate.formats.checkpoint.unproven import compared, to_be_compared, unproven_rewrite
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now
@@ -141,8 +142,9 @@ def rewrite(
             to_be_compared(path, batch)
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         watch.over("rewrite")
-        said(f"{path}: written in {bins} bins; now they are read once more and compared")
     with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
+        if finished is None:
+            said(f"{path}: written in {bins} bins; now they are read once more and compared")
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     watch.over("read after")
     if wrong:
@@ -172,6 +174,12 @@ def refuse(path: str, bins: int) -> None:
     refuse_for_good(state, bins)
     if finished_before(state, bins) is None:
         refuse_for_now(state, bins)
+        if unproven_rewrite(state):
+            raise InputError(
+                f"{path}: nobody has compared its last rewrite, into {state.partitions} bins, with what was there "
+                f"before; have that done first (repartition to {state.partitions}) or take it back (headgate state "
+                f"undo)"
+            )
         if state.rewriting is None:  # one that was begun has much of its room already, and must be finished
             _refuse_without_room(state)
 
@@ -224,7 +232,7 @@ def finished_before(state: CheckpointState, bins: int) -> CheckpointState | None
     """The state as it was before a rewrite into so many bins that is committed; None where the last batch is none."""
     if not state.committed or state.begun != state.committed or state.partitions != bins:
         return None
-    if bins_before_rewrite(state.path, state.committed) is None:
+    if bins_before_rewrite(LocalFolders(state.path), state.committed) is None:
         return None
     return read_state(LocalFolders(state.path), as_of=state.committed - 1)
 
@@ -282,7 +290,7 @@ def taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
     """
     try:
         begun = last_begun(path)
-        if begun is None or bins_before_rewrite(path, begun) is None:
+        if begun is None or bins_before_rewrite(LocalFolders(path), begun) is None:
             compared(path)
             told = "nothing was changed"
         else:

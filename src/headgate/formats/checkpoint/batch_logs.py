@@ -53,6 +53,17 @@ def bins_of(folders: Folders, batch: int) -> int | None:
     return int(told)
 
 
+def bins_before_rewrite(folders: Folders, batch: int) -> int | None:
+    """The bins there were before a batch that changed their number, which is a rewrite; None where it is none.
+
+    `InputError` where that cannot be read: nobody knows then whether it is one.
+    """
+    if batch - 1 not in batches(folders, "offsets"):
+        return None  # the first one, or the first that is still known
+    before, after = bins_of(folders, batch - 1), bins_of(folders, batch)
+    return before if after is not None and before != after else None
+
+
 def commit_version(folders: Folders, batch: int) -> str:
     """The version of the commit of a batch: the second names the ids of the state that the batch made."""
     return text(folders, f"commits/{batch}").partition("\n")[0].strip()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from headgate.formats.checkpoint.batch_logs import batches, bins_of
+from headgate.formats.checkpoint.batch_logs import batches, bins_before_rewrite
 from headgate.formats.checkpoint.bin_files import tables
 from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import beside
@@ -19,7 +19,7 @@ from headgate.model.errors import InputError
 def take_back(path: str) -> int:
     """Undo it; how many bins there are now. Nobody may be writing to the checkpoint."""
     batch = last_begun(path)
-    before = bins_before_rewrite(path, batch) if batch is not None else None
+    before = bins_before_rewrite(LocalFolders(path), batch) if batch is not None else None
     if batch is None or before is None:
         raise InputError(f"{path}: the last batch is no rewrite of state, so there is none to take back")
     try:
@@ -43,7 +43,7 @@ def rewritten_at(path: str) -> float:
     """
     batch = last_begun(path)
     try:
-        if batch is None or bins_before_rewrite(path, batch) is None:
+        if batch is None or bins_before_rewrite(LocalFolders(path), batch) is None:
             return 0.0
         return Path(path, "commits", str(batch)).stat().st_mtime
     except (OSError, InputError):
@@ -76,18 +76,6 @@ def forget_that_it_was_taken_back(path: str) -> None:
 
 def _word(path: str) -> Path:
     return beside(path, ".taken-back")
-
-
-def bins_before_rewrite(path: str, batch: int) -> int | None:
-    """The bins there were before a batch that changed their number, which is a rewrite; None where it is none.
-
-    `InputError` where that cannot be read: nobody knows then whether it is one.
-    """
-    folders = LocalFolders(path)
-    if batch - 1 not in batches(folders, "offsets"):
-        return None  # the first one, or the first that is still known
-    before, after = bins_of(folders, batch - 1), bins_of(folders, batch)
-    return before if after is not None and before != after else None
 
 
 def last_begun(path: str) -> int | None:

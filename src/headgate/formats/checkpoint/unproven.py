@@ -6,8 +6,11 @@ It is left before a rewrite begins and goes once that is right, or gone; so whoe
 from contextlib import suppress
 from pathlib import Path
 
+from headgate.formats.checkpoint.batch_logs import bins_before_rewrite
+from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.lock import beside
 from headgate.model.errors import InputError
+from headgate.model.state_files import CheckpointState
 
 
 def to_be_compared(path: str, batch: int) -> None:
@@ -24,6 +27,14 @@ def never_compared(path: str, batch: int) -> bool:
         return _unproven(path).read_text(encoding="utf-8") == str(batch)
     except OSError:
         return False
+
+
+def unproven_rewrite(state: CheckpointState) -> bool:
+    """Whether the last thing that happened is a rewrite that is over, whoever made it, and nobody has looked at it."""
+    batch = state.committed
+    if batch is None or state.begun != batch or not never_compared(state.path, batch):
+        return False
+    return bins_before_rewrite(LocalFolders(state.path), batch) is not None
 
 
 def compared(path: str) -> None:

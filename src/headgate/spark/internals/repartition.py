@@ -41,7 +41,8 @@ def repartition(
     Where it fails or is interrupted nothing of it runs any more when the error is raised (or else it is a
     `StillWritingError`): what wrote a file after the rewrite was taken back would put it into the next batch's state.
 
-    Needs: `SparkSession._streamingCheckpointManager`, and the status tracker.
+    Needs: `SparkSession._streamingCheckpointManager`, the status tracker, and `runningTasksByExecutors` of the JVM's
+    scheduler of tasks: what the tracker says of executors is some moments old, and shows busy ones as idle.
     """
     failed: list[Exception] = []
     tracker = spark._jsc.sc().statusTracker()
@@ -67,22 +68,26 @@ def repartition(
             with suppress(Exception):  # whoever looks on must not disturb
                 going(_tasks_done(tracker, earlier))
     except BaseException as problem:
-        _wait_out(spark, tracker, over, problem)
+        _wait_out(spark, over, problem)
         raise
     if failed:
-        _wait_out(spark, tracker, over, failed[0])
+        _wait_out(spark, over, failed[0])
         raise failed[0]
 
 
-def _wait_out(spark: "SparkSession", tracker: Any, over: threading.Event, problem: BaseException) -> None:
+def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseException) -> None:
     """Cancel whatever it starts until it is over and no task of it runs; to be interrupted once is enough."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() <= deadline:
-        with suppress(KeyboardInterrupt):
-            if over.is_set() and not _tasks_run(tracker):
+        try:
+            if over.is_set() and not _tasks_run(spark):
                 return
             spark.sparkContext.cancelJobGroup(_GROUP)
             time.sleep(_GLANCE)
+        except KeyboardInterrupt:
+            continue
+        except Exception:
+            break  # the driver's JVM is gone, and executors are processes of their own
     raise StillWritingError(in_brief(problem)) from problem
 
 
@@ -94,6 +99,10 @@ def _tasks_done(tracker: Any, earlier: Collection[int]) -> int:
     return sum(stage.get().numCompletedTasks() for stage in known if stage.isDefined())
 
 
-def _tasks_run(tracker: Any) -> bool:
+def _tasks_run(spark: "SparkSession") -> bool:
     """Of any job: a cancelled job is gone before its last task is."""
-    return any(one.numRunningTasks() > 0 for one in tracker.getExecutorInfos())
+    running = spark._jsc.sc().taskScheduler().runningTasksByExecutors().valuesIterator()
+    while running.hasNext():
+        if int(running.next()) > 0:
+            return True
+    return False
