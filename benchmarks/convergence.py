@@ -200,7 +200,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pipelines", default=",".join(PIPELINES))
     parser.add_argument("--policies", default="capacity,ds2,dynamic")
-    parser.add_argument("--repeat", type=int, default=2, help="runs of each pipeline from each side under `capacity`")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=2,
+        help="runs of each pipeline from each side under `capacity`; 0: the sweep alone",
+    )
     parser.add_argument("--repeat-others", type=int, default=1, help="the same under other policies")
     parser.add_argument(
         "--least", default="", metavar="NAME=N,…", help="what the sweep of a run before found, instead of another one"
@@ -247,15 +252,16 @@ def main() -> int:
                             flush=True,
                         )
     print()
-    for policy in policies:
-        taken = steps[policy]
+    for policy, taken in steps.items():
+        if not taken:
+            continue
         print(
             f"{policy}: {len(taken)} runs, {taken.count(1)} in one step, most {max(taken)}; "
             f"{turns[policy]} turned back; {right[policy]} ended with the least or one more"
         )
-    if "capacity" not in policies:
+    taken = steps.get("capacity", [])
+    if not taken:
         return 0
-    taken = steps["capacity"]
     # No run begins where it should be, so one that does not move is no success.
     held = max(taken) <= 2 and taken.count(1) >= len(taken) * ONE_STEP and not turns["capacity"]
     print(verdict("at most 2 steps each, 10 of 12 in one, none turns back", held))

@@ -8,7 +8,7 @@ of predicted.
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
@@ -31,8 +31,12 @@ SIDES = {"under": 1, "over": MOST}
 ONE_STEP = 10 / 12
 """The part of runs that must take one step; none may take more than two."""
 
-_SWEPT = 6
-"""Batches of a fixed size that are looked at; the last half counts."""
+_COUNTED = 3
+"""The last batches on a fixed number of executors, once they have settled."""
+_MOST_SWEPT = 30
+"""Batches in which they have; with a quarter to spare, what a cold start of a minute has piled up takes ten."""
+_SHRINKING = 0.97
+"""Batches get shorter if one takes no more than this part of the last but one before it."""
 _COLD = 3
 """Batches that may take as long as they like."""
 _FAR_TOO_LONG = 1.5
@@ -104,23 +108,37 @@ def batch_time(spark: SparkSession, query: StreamingQuery, executors: int) -> fl
             still_active(query)
             batches.extend(seen.batch for seen in engine.seen(1.0))
 
-    def far_too_long() -> bool:
-        """It falls behind, and each batch would be longer still; what a cold start has piled up gets less instead."""
-        *_, before, last = (batch.duration / 1000 for batch in batches)
-        return len(batches) > _COLD and last > _FAR_TOO_LONG * TRIGGER and last >= before
-
     try:
         resize(engine, query, executors)
         more(2)
         engine.carry_out(SpreadBins(0, batches[-1].query))
-        for _ in range(_SWEPT):
+        more(_COLD)
+        while len(batches) < _MOST_SWEPT:
             more(1)
-            if far_too_long():
-                return batches[-1].duration / 1000
-        return statistics.median(batch.duration / 1000 for batch in batches[-_SWEPT // 2 :])
+            times = [batch.duration / 1000 for batch in batches]
+            if far_too_long(times):
+                return times[-1]
+            if settled(times[_COLD:]):
+                break
+        return statistics.median(times[-_COUNTED:])
     finally:
         engine.stop()
         query.stop()
+
+
+def far_too_long(times: Sequence[float]) -> bool:
+    """It falls behind, and each batch would be longer still; what a cold start has piled up gets less instead."""
+    return times[-1] > _FAR_TOO_LONG * TRIGGER and times[-1] >= times[-2]
+
+
+def settled(times: Sequence[float]) -> bool:
+    """The batches that count took what came in an interval, not what a late one had left; or it gets no less."""
+    if len(times) <= _COUNTED:
+        return False
+    if max(times[-_COUNTED - 1 : -1]) <= TRIGGER:
+        return True
+    no_less = all(later > _SHRINKING * earlier for earlier, later in zip(times[-4:-2], times[-2:], strict=True))
+    return times[-1] > TRIGGER and no_less
 
 
 def resize(engine: SparkEngine, query: StreamingQuery, executors: int) -> None:
