@@ -204,7 +204,7 @@ def main() -> int:
         "--repeat",
         type=int,
         default=2,
-        help="runs of each pipeline from each side under `capacity`; 0: the sweep alone",
+        help="runs of each pipeline from each side under `capacity`; with --policies capacity and 0, the sweep alone",
     )
     parser.add_argument("--repeat-others", type=int, default=1, help="the same under other policies")
     parser.add_argument(

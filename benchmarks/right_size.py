@@ -128,7 +128,7 @@ def batch_time(spark: SparkSession, query: StreamingQuery, executors: int) -> fl
 
 def far_too_long(times: Sequence[float]) -> bool:
     """It falls behind, and each batch would be longer still; what a cold start has piled up gets less instead."""
-    return times[-1] > _FAR_TOO_LONG * TRIGGER and times[-1] >= times[-2]
+    return times[-1] > _FAR_TOO_LONG * TRIGGER and times[-1] >= max(times[-3:-1])
 
 
 def settled(times: Sequence[float]) -> bool:

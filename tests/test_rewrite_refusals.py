@@ -1,5 +1,6 @@
 """What stands in the way of a rewrite of state is said in one line, and nothing is touched."""
 
+import json
 import shutil
 from typing import NamedTuple
 
@@ -44,6 +45,8 @@ def test_a_rewrite_that_nobody_has_compared_is_not_rewritten_again_and_shown_as_
     assert files(checkpoint) == before
     assert main(["state", "show", path, "--quick"]) == 0
     assert "a rewrite which nobody has compared" in capsys.readouterr().out
+    assert main(["state", "show", path, "--quick", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unproven"] is True
     compared(path)
     assert main(["state", "show", path, "--quick"]) == 0
     assert "nobody has compared" not in capsys.readouterr().out

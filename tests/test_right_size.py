@@ -28,8 +28,9 @@ def test_batches_that_stay_late_have_settled_too():
 
 def test_one_long_batch_among_shorter_and_shorter_ones_does_not_settle_it():
     assert not settled([19.0, 15.0, 12.0, 9.5, 11.8])
+    assert not far_too_long([19.0, 15.0, 12.2, 12.3])
 
 
 def test_batches_that_get_ever_longer_are_too_long_at_once():
-    assert far_too_long([9.0, 12.5])
-    assert not far_too_long([9.0, 10.5])  # longer, but not by so much that it could not be chance
+    assert far_too_long([8.5, 9.0, 12.5])
+    assert not far_too_long([8.5, 9.0, 10.5])  # longer, but not by so much that it could not be chance

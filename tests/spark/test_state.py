@@ -136,7 +136,9 @@ def test_a_rewrite_of_which_nobody_wants_to_hear_is_taken_back_and_not_left_unco
             raise BrokenPipeError
 
     before = contents(counted)
-    with pytest.raises(HeadgateError, match=r"it was taken back, and nothing is lost"):
+    with pytest.raises(
+        HeadgateError, match=r": nobody could be told of the rewrite \(.*\); it was taken back, and noth"
+    ):
         rewrite(rocksdb, str(counted), 9, said=gone)
     assert contents(counted) == before
 

@@ -95,10 +95,12 @@ def _show(given: argparse.Namespace) -> int:
         state = _read_with_spark(given.checkpoint, quick=given.quick)
     if given.journal is not None:
         state = _with_executors(state, given.journal)
+    if here is not None:  # what is told of a rewrite lies beside a checkpoint of this machine
+        state = msgspec.structs.replace(state, unproven=unproven_rewrite(state))
     if given.format == "json":
         print(msgspec.json.format(msgspec.json.encode(state), indent=2).decode())
     else:
-        print("\n".join(state_page(state, unproven=here is not None and unproven_rewrite(state))))
+        print("\n".join(state_page(state)))
     return 0
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from headgate.spark.rewriting import Rewritten
 
 
-def state_page(state: CheckpointState, *, unproven: bool = False) -> list[str]:
-    """What `headgate state show` prints; `unproven` is a last rewrite that nobody has compared."""
+def state_page(state: CheckpointState) -> list[str]:
+    """What `headgate state show` prints."""
     lines = [f"query {state.query}: {_standing(state)}"]
-    if unproven:
+    if state.unproven:
         lines.append(
             f"that is a rewrite which nobody has compared with what was there before; have that done (repartition to "
             f"{state.partitions}) or take it back (headgate state undo)"

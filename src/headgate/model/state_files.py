@@ -94,6 +94,9 @@ class CheckpointState(msgspec.Struct, frozen=True):
     commits: str = "v1"
     """The version of the log of commits; in the second, versions of state have ids of their own."""
     written: WrittenAs = WrittenAs()
+    unproven: bool = False
+    """Whether somebody has seen that the last batch is a rewrite which was never compared with what was there before.
+    """
 
     @property
     def bytes(self) -> int:

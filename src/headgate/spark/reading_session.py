@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,4 +30,5 @@ def reading_session() -> "Iterator[SparkSession]":
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(OSError):  # its JVM has ended before it: what went wrong then is told elsewhere
+            session.stop()

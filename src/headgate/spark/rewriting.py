@@ -142,9 +142,9 @@ def rewrite(
             to_be_compared(path, batch)
             repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
         watch.over("rewrite")
-    with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
-        if finished is None:
+        with _or_taken_back(path, backup, "nobody could be told of the rewrite"):
             said(f"{path}: written in {bins} bins; now they are read once more and compared")
+    with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     watch.over("read after")
     if wrong:
@@ -269,8 +269,8 @@ def _or_taken_back(path: str, backup: Path | None, failed: str, *, done_before: 
         yield
     except StillWritingError as problem:
         raise LeftBetweenError(
-            f"{path}: {failed} ({problem}), and tasks of it still run; no query can start on it until, when they are "
-            f"over, it is finished (say it again) or taken back (headgate state undo)"
+            f"{path}: {failed} ({problem}), and tasks of it may still run; no query can start on it until, when they "
+            f"are over, it is finished (say it again) or taken back (headgate state undo)"
         ) from problem
     except Exception as problem:
         raise taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem

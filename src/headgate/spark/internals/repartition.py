@@ -1,5 +1,6 @@
 """Spark's own rewrite of the state of a stopped query, which is not public yet."""
 
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -17,6 +18,8 @@ _GROUP = "headgate-rewrite"
 _PATIENCE = 60.0
 """Seconds for a rewrite that has failed or is not wanted any more to come to its end."""
 _GLANCE = 0.1
+_ENDING = 10.0
+"""Seconds for a process that no longer answers to be gone."""
 _NEWS = 10.0
 """Seconds between two words on how far it is."""
 
@@ -87,8 +90,21 @@ def _wait_out(spark: "SparkSession", over: threading.Event, problem: BaseExcepti
         except KeyboardInterrupt:
             continue
         except Exception:
-            break  # the driver's JVM is gone, and executors are processes of their own
+            if _ended_with_its_tasks(spark):
+                return
+            break  # nobody is left to ask, and executors are processes of their own
     raise StillWritingError(in_brief(problem)) from problem
+
+
+def _ended_with_its_tasks(spark: "SparkSession") -> bool:
+    """Whether tasks ran within the driver's JVM, and that is over."""
+    context = spark.sparkContext
+    process = getattr(context._gateway, "proc", None)
+    if process is None or str(context.master).partition("[")[0] != "local":
+        return False
+    with suppress(subprocess.TimeoutExpired):  # its connections are gone a moment before it is
+        process.wait(_ENDING)
+    return process.poll() is not None
 
 
 def _tasks_done(tracker: Any, earlier: Collection[int]) -> int:
