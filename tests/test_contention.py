@@ -53,6 +53,19 @@ def test_more_at_once_than_were_seen_take_turns_at_the_processors_they_share():
     assert on(4, seen) == pytest.approx(2 * (1.6 + 2 * 0.4) + 0.3)
 
 
+def test_what_small_batches_compute_is_not_taken_for_a_part_of_large_ones():
+    # A task computes for 0.1 s, whatever it takes: half of its time with 10 records, a twentieth with 190, after the
+    # load has grown. Eight at once on two processors take four turns at that: 1.9 s and 0.4 s, and 0.3 s of the driver.
+    small = Op([10] * 8, fixed=100, per_record=10, cpu=0.5)
+    large = Op([190] * 8, fixed=100, per_record=10, cpu=0.05)
+    seen = [
+        msgspec.structs.replace(one, processors=Processors(2, 0.8))
+        for one in batches(8, lambda number: {"map": small if number < 6 else large})
+    ]
+    said = capacity(seen).predict(Setting(pool=Pool((1,) * 8), records=8 * 190))
+    assert said.batch.value == pytest.approx(1.9 + 0.4 + 0.3)
+
+
 def test_what_was_seen_of_more_at_once_is_believed_before_what_processors_say():
     crowd = Contention(((1, 1.0), (4, 1.0)), Computing(part=0.5, processors=2))
     assert crowd.slowdown(4) == 1.0  # seen

@@ -8,7 +8,7 @@ import numpy as np
 from headgate.model.batch_times import dispatch_seconds, driver_seconds, most_at_once
 from headgate.model.capacity import Capacity, OperatorCapacity, Pool, Replay
 from headgate.model.contention import Computing, contention
-from headgate.model.line import Line, line_through
+from headgate.model.line import Line, line_through, weighted_median
 from headgate.model.microbatch import MicroBatch
 from headgate.model.schedule import ANYWHERE
 from headgate.model.warm import on_the_last_pool, warm
@@ -167,11 +167,14 @@ def _computing(name: str, counted: Sequence[MicroBatch]) -> Computing | None:
 
     A task's own account has only its thread in the JVM. What the machine spent beyond that (Python workers, compilers,
     flushes of state) is dealt out in proportion to it, up to a limit: far more than that is somebody else's.
+
+    Batches count by the time of their tasks: in small ones most of that is fixed cost, which computes, and of large
+    ones, which are what is asked about where a load has grown, it is a small part.
     """
     did = [(batch, work(name, batch)) for batch in counted]
     at_once = [(_at_once(name, batch, one), batch, one) for batch, one in did if one.rows.size]
     fewest = min((number for number, _, _ in at_once), default=0)
-    parts, processors = [], 0
+    parts, times, processors = [], [], 0
     for number, batch, one in at_once:
         accounted = float(batch.tasks.cpu_ns.sum()) / 1e9
         if number == fewest and batch.processors is not None and accounted > 0 and one.mean_seconds > 0:
@@ -179,7 +182,8 @@ def _computing(name: str, counted: Sequence[MicroBatch]) -> Computing | None:
             beyond = min(max(batch.processors.busy / accounted, 1.0), _MOST_BEYOND)
             own = float(batch.tasks.cpu_ns[one.rows].mean()) / 1e9 * beyond
             parts.append(min(1.0, own * max(1.0, number / processors) / one.mean_seconds))
-    return Computing(median(parts), processors) if parts else None
+            times.append(float(one.seconds.sum()))
+    return Computing(weighted_median(np.array(parts), np.array(times)), processors) if parts else None
 
 
 def _slots_for(name: str, batch: MicroBatch, did: Work) -> int:

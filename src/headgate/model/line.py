@@ -60,8 +60,9 @@ def line_through(x: Floats, y: Floats, most_points: int = _MOST_POINTS) -> Line 
         return None
     slope = _middle_with_interval(slopes, _kendall_reach(x.size) * slopes.size / one.size)
     reach = 0.5 * _NINETY_FIVE / np.sqrt(x.size)
+    # What is left over at a point is noise in proportion to its size: large ones say little about where it begins.
     base = Figure(
-        _weighted_median(y - slope.value * x, 1 / np.maximum(x, 1.0)),
+        weighted_median(y - slope.value * x, 1 / np.maximum(x, 1.0)),
         float(np.quantile(y - slope.high * x, max(0.0, 0.5 - reach))),
         float(np.quantile(y - slope.low * x, min(1.0, 0.5 + reach))),
     )
@@ -75,12 +76,10 @@ def _pairs(points: int) -> tuple[Ints, Ints]:
     return read_only(one), read_only(other)
 
 
-def _weighted_median(values: Floats, weights: Floats) -> float:
+def weighted_median(values: Floats, weights: Floats) -> float:
     """The value with half of the weight on either side.
 
-    What is left over at a point is noise in proportion to its size: large ones say little about where the line begins.
-
-    >>> _weighted_median(np.array([1.0, 2.0, 30.0]), np.array([1.0, 1.0, 0.1]))
+    >>> weighted_median(np.array([1.0, 2.0, 30.0]), np.array([1.0, 1.0, 0.1]))
     2.0
     """
     order = np.argsort(values, kind="stable")
