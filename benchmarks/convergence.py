@@ -263,7 +263,7 @@ def main() -> int:
     if not taken:
         return 0
     # No run begins where it should be, so one that does not move has not settled.
-    held = 1 <= min(taken) and max(taken) <= 2 and taken.count(1) >= len(taken) * ONE_STEP and not turns["capacity"]
+    held = min(taken) >= 1 and max(taken) <= 2 and taken.count(1) >= len(taken) * ONE_STEP and not turns["capacity"]
     print(verdict("one or two steps each, 10 of 12 in one, none turns back", held))
     return exit_code()
 
