@@ -37,8 +37,12 @@ from headgate.workloads.throttle import throttle
 from right_size import HEADROOM, MOST, ONE_STEP, SETTLING, SIDES, TRIGGER, Outcome, least_that_does, moves_in
 from verdicts import exit_code, verdict
 
-WATCHED, LEAST_WATCHED, SETTLED = 200.0, 120.0, 75.0
-"""Seconds that a run lasts; less where nothing has moved for so long after a move, but never less than that."""
+WATCHED, LEAST_WATCHED, SETTLED = 400.0, 120.0, 75.0
+"""Seconds that a run lasts; less where nothing has moved for so long after a move, but never less than that.
+
+The first minute is a cold start, in which two cores do not yet tell what the job costs; and fewer executors are asked
+for only once they would have done for `down_stretch`.
+"""
 
 
 def sentences(spark: SparkSession, rate: float, **options: str) -> DataFrame:
