@@ -84,6 +84,36 @@ def test_the_least_size_at_every_moment_is_by_the_job_s_own_arithmetic():
     assert least(10, headroom=0.2) == {2}
 
 
+def test_what_all_executors_cannot_take_in_time_keeps_them_until_it_is_worked_off():
+    # 0.1 s a record on at most two: 200 records in 10 s. For 20 s 40/s come, 400 a batch, then 8/s, 80 a batch: 400
+    # wait after the second, and 120 fewer after each of the next: 280, 160, 40, none. One alone would do for 80.
+    def spiking(at):
+        return 40 * min(at, 20) + 8 * max(0, at - 20)
+
+    aim = deadline(KeepUp(), JOB)
+    asked = needs(JOB, spiking, 80.0, aim, most=2, each=1)
+    assert asked.least.tolist() == [2, 2, 2, 2, 2, 2, 1, 1]
+    assert oracle(asked, aim.batch, Prices(10.0, 0.0), start=1).late == 5  # the sixth finds 120, which two carry
+
+
+def test_a_limit_without_a_trigger_costs_its_fixed_part_for_every_cut():
+    # 100 a batch, 0.1 s a record in four tasks and 1 s of driver: on one 11 s each. In 20 s 20/s bring 400 records,
+    # four batches: 44 s on one, (1 + 5) * 4 = 24 on two, (1 + 2.5) * 4 = 14 on four. Three have two rounds like two.
+    cut = VirtualJob((MAP,), driver=1.0, limit=100)
+    aim = deadline(Freshness("40s"), cut)
+    asked = needs(cut, lambda at: 20.0 * at, 40.0, aim, most=4, each=1)
+    assert asked.batches[0].tolist() == pytest.approx([44.0, 24.0, 24.0, 14.0], abs=0.3)
+    assert set(asked.least.tolist()) == {4}
+
+
+def test_headroom_is_not_asked_for_beyond_what_a_batch_may_take():
+    # 100 a batch, 9 s on one executor (0.09 s each), every 10 s; a fifth more would be 10.8 s.
+    limited = VirtualJob((VirtualOperator("map", 1, 0.0, 0.09),), driver=0.0, trigger=10.0, limit=100)
+    asked = needs(limited, lambda at: 10.0 * at, 40.0, deadline(KeepUp(0.2), limited), most=4, each=1)
+    assert set(asked.least.tolist()) == {1}
+    assert asked.with_headroom[:, 0].tolist() == pytest.approx([9.0] * 4, abs=0.1)
+
+
 def test_a_schedule_for_a_load_follows_it():
     def stepping(at):
         return 8 * min(at, 60) + 30 * max(0, at - 60)
@@ -177,6 +207,13 @@ def test_what_a_limit_leaves_waiting_is_taken_later():
     limited = VirtualJob((MAP,), driver=0.0, trigger=10.0, limit=100)
     asked = needs(limited, lambda at: min(25.0 * at, 250.0), 40.0, deadline(KeepUp(), limited), most=4, each=1)
     assert asked.batches[:, 3].tolist() == pytest.approx([2.5, 2.5, 1.25, 0.0], abs=0.1)
+
+
+def test_time_counts_to_the_end_and_records_by_when_their_results_came():
+    # One batch, from 10 s to 50 s, with the 100 records of the first 10 s; the bound is 20 s and the end 30 s. Results
+    # are late from 20 s to 30 s; all its records came more than 20 s before 50 s.
+    said = lateness(np.array([10.0]), np.array([50.0]), np.array([100.0]), np.array([100.0]), 20.0, until=30.0)
+    assert (said.time * 30, said.records, said.worst) == pytest.approx((10.0, 1.0, 30.0))
 
 
 def test_records_that_a_limit_leaves_waiting_grow_old():

@@ -51,6 +51,22 @@ def test_no_record_is_lost_or_made_in_the_engine(holds):
     assert seen.signals[2].came * 120 == pytest.approx(3 * taken)
 
 
+def test_two_that_feed_one_share_its_room_by_what_they_have():
+    # 100/s and 300/s come for an operator of 200/s: a quarter and three quarters of that get through.
+    operators = (RecordOperator("few"), RecordOperator("many"), RecordOperator("join", each=200.0))
+    job = RecordEngine(
+        RecordJob(operators, (Edge("few", "join"), Edge("many", "join")), buffer=10.0),
+        {"few": lambda t: 100 * t, "many": lambda t: 300 * t},
+    )
+    job.advance(60)
+    job.observe()
+    job.advance(60)
+    seen = job.observe()
+    assert seen.observed_output[[job.flow.index["few"], job.flow.index["many"]]].tolist() == pytest.approx(
+        [50, 150], rel=0.01
+    )
+
+
 def test_an_operator_that_can_do_half_holds_back_half():
     job = engine(RecordOperator("in", each=100.0), RecordOperator("map", each=50.0), buffer=2.0)
     job.advance(60)

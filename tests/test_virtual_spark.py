@@ -119,10 +119,24 @@ def test_slots_are_held_from_the_moment_they_are_asked_for():
     assert virtual.slot_seconds == pytest.approx(21.5 * 4 + (virtual.now - 21.5) * 6)
 
 
-def test_executors_are_lost_by_chance_and_the_last_one_stays():
-    virtual = spark(VirtualJob((MAP,), trigger=10.0), executors=8, losing=60.0)
+def test_executors_are_lost_by_chance_and_where_none_comes_for_them_the_last_one_stays():
+    virtual = spark(VirtualJob((MAP,), trigger=10.0), executors=8, losing=60.0, joining=1e9)
     batches(virtual, 200)
     assert len(virtual.executors()) == 1
+
+
+def test_the_cluster_replaces_an_executor_that_was_lost():
+    virtual = spark(VirtualJob((MAP,), trigger=10.0), executors=8, losing=60.0, joining=5.0)
+    seen = {len(batch.executors) for batch in batches(virtual, 200)}
+    assert seen == {7, 8}  # one may be lost as a batch begins, and there is another before the next
+    assert virtual.ids > 8
+
+
+def test_slots_are_not_paid_for_beyond_the_end():
+    virtual = spark(VirtualJob((MAP,), trigger=10.0), executors=2, paid_until=12.0)
+    batches(virtual, 2)
+    assert virtual.now > 12
+    assert virtual.slot_seconds == 2 * 12
 
 
 def test_a_long_time_with_one_executor_does_not_cost_one_as_soon_as_there_are_two():

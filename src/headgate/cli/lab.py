@@ -31,7 +31,8 @@ examples:
   headgate lab --twin twin.toml --load 'trace(black-friday.csv)' --for 24h
   headgate lab --twin twin.toml --load 'constant(5k)' --freshness 30s --slots 4 --most 12
 
-exit codes: 0 an answer, 2 something wrong with the input (one line on standard error says what and where)
+exit codes: 0 an answer, 1 an answer, and a target of a judged load was missed, 2 something wrong with the input (one
+line on standard error says what and where)
 """
 
 _EVERY = 10.0
@@ -61,8 +62,7 @@ def run(given: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made ({error.strerror or error})") from None
-    _run(scenario, folder, given)
-    return 0
+    return 0 if _run(scenario, folder, given) else 1
 
 
 def _scenario(given: argparse.Namespace) -> Scenario:
@@ -76,7 +76,8 @@ def _scenario(given: argparse.Namespace) -> Scenario:
     return read_scenario(given.scenario)
 
 
-def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> None:
+def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> bool:
+    """Whether all targets are met; where nothing is judged they are."""
     # Only now: to be told of a mistake nobody should wait for Arrow.
     from headgate.cli.page.lab_page import lab_page, pictures
     from headgate.lab.cell import cells
@@ -97,7 +98,10 @@ def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> None:
         (folder / "pictures").mkdir(exist_ok=True)
         for name, drawn in pictures(scenario, outcomes):
             (folder / "pictures" / name).write_text(drawn, encoding="utf-8")
+    if not judged and scenario.left_out:
+        print("headgate: no target is judged; the loads that were left out may be those for it", file=sys.stderr)
     _print([*table_lines(rows), *verdict_lines(judged), f"{folder / 'report.html'} has the pictures"])
+    return all(one.met for one in judged)
 
 
 def _print(lines: Sequence[str]) -> None:

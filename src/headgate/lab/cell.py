@@ -32,7 +32,7 @@ _DRAWN = 360
 """Points of a picture."""
 _JUMP = 1.2
 """A load that changes by so many times from one moment to the next jumps."""
-_DECIDES = ("model", "policies", "control", "simulation", "lab", "workloads/load")
+_DECIDES = ("model", "policies", "control", "simulation", "lab", "workloads/load", "workloads/scrambled.py")
 """Parts of Headgate on which outcomes depend."""
 _SETTLING = 1800.0
 """Rescales so long after a jump count as steps to settle."""
@@ -79,6 +79,8 @@ class Outcome(msgspec.Struct, frozen=True):
     policy: str
     seed: int
     slot_hours: float
+    cost: float
+    """Slot-hours, and what changes of the number of executors were priced at: what regret is reckoned by."""
     late_time: float
     late_records: float
     worst_age: float
@@ -107,7 +109,7 @@ class Outcome(msgspec.Struct, frozen=True):
 def _code() -> str:
     """What an outcome depends on: whoever changes a policy gets its cells run again."""
     here = Path(headgate.__file__).parent
-    files = sorted(file for part in _DECIDES for file in (here / part).rglob("*.py"))
+    files = sorted(file for part in _DECIDES for file in [*(here / part).rglob("*.py"), here / part] if file.is_file())
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -142,14 +144,15 @@ def run_cell(cell: Cell) -> Outcome:
     asked = _needs(job, load, cell.load.lasting, cell.objective, settings.most, cell.slots)
     start = _start(cell.start, asked, settings)
     spark = VirtualSpark(
-        job, load.records, executors=start, slots=cell.slots, joining=cell.joining, losing=cell.losing, seed=cell.seed
-    )
+        job, load.records, executors=start, slots=cell.slots, joining=cell.joining, losing=cell.losing,
+        paid_until=cell.load.lasting, seed=cell.seed,
+    )  # fmt: skip
     spark.spread_bins()
     trail, failed = _Trail(start), ""
     try:
         for batch in _followed(cell, spark, asked, start):
             trail.note(batch, spark)
-        trail.end(spark)
+        trail.end(spark, cell.load.lasting)
     except Exception as problem:  # whatever it is, the other cells go on
         failed = f"{type(problem).__name__}: {problem}"
     return _outcome(cell, spark, trail, asked, failed)
@@ -185,12 +188,12 @@ class _Trail:
             self.changes.append(spark.now)
         self._asked, self._there = spark.asked, len(spark.executors())
 
-    def end(self, spark: VirtualSpark) -> None:
-        """Where no batch begins any more."""
+    def end(self, spark: VirtualSpark, until: float) -> None:
+        """Where no batch begins any more: what no batch has taken by now is as late as it is by now, at the least."""
         self._quiet(spark, spark.taken)
-        if spark.now > self._until:
-            due = max(spark.taken, int(spark.arrived(spark.now)))
-            self.rows.append((spark.now, spark.now, due, 0, len(spark.executors())))
+        due = max(spark.taken, int(spark.arrived(until)))
+        if due > spark.taken or spark.now > self._until:
+            self.rows.append((until, max(spark.now, until), due, due - spark.taken, len(spark.executors())))
 
     def _quiet(self, spark: VirtualSpark, taken: float) -> None:
         if spark.nothing_waited > self._until:
@@ -205,15 +208,16 @@ def _outcome(cell: Cell, spark: VirtualSpark, trail: _Trail, asked: Needs, faile
     rows = np.array(trail.rows or [(0.0, 1.0, 0.0, 0.0, 1.0)])
     began, ended, due, records, there = rows.T
     bound = deadline(cell.objective, cell.job.job).bound
-    late = lateness(began, ended, due, np.cumsum(records), bound)
+    late = lateness(began, ended, due, np.cumsum(records), bound, cell.load.lasting)
     least = asked.least[_steps(began, asked)]
-    lasted = np.diff(ended, prepend=0.0)
+    lasted = np.diff(np.minimum(ended, cell.load.lasting), prepend=0.0)
     weights = lasted / lasted.sum()
     edges = np.linspace(0.0, cell.load.lasting, _DRAWN + 1)
     due_at = np.array([cell.load.load.records(edge) for edge in edges.tolist()])
     return Outcome(
         cell.key, cell.job.name, cell.job.fits, cell.load.name, cell.load.judged, cell.policy, cell.seed,
-        round(spark.slot_seconds / 3600, 6), round(late.time, 8), round(late.records, 8), round(late.worst, 3),
+        round(spark.slot_seconds / 3600, 6), round((spark.slot_seconds + cell.change * len(trail.changes)) / 3600, 6),
+        round(late.time, 8), round(late.records, 8), round(late.worst, 3),
         len(trail.changes), _steps_to_settle(cell.load, trail.changes),
         round(float((weights * np.maximum(there / least - 1, 0)).sum()), 6),
         round(float((weights * np.maximum(1 - there / least, 0)).sum()), 6),

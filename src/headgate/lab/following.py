@@ -46,6 +46,8 @@ def followed_at_once(
         memory, target = followed(
             policy, memory, evidence, settings.objective, spark.now, least=settings.least, most=settings.most
         )
+        if target == len(there) and spark.now < spark.replaced_by:
+            target = spark.asked  # who is content with what is there did not mean that one is missing
         if target != spark.asked or len(there) + len(spark.coming) < target:
             spark.set_executors(target)
         if spark.executors() is not known:

@@ -68,10 +68,13 @@ class Lateness(NamedTuple):
     """The age of results when each batch ended, just before."""
 
 
-def lateness(began: Floats, ended: Floats, due: Floats, taken: Floats, bound: float) -> Lateness:
+def lateness(
+    began: Floats, ended: Floats, due: Floats, taken: Floats, bound: float, until: float | None = None
+) -> Lateness:
     """Of batches: when each began and ended, records that had come when it began, and records taken by then in all.
 
-    A moment at which nothing waited is a batch that takes nothing and ends as it begins.
+    A moment at which nothing waited is a batch that takes nothing and ends as it begins. Time counts up to `until`, or
+    up to the last end; records are late by when their batch ended, also after it.
 
     >>> began, ended = np.array([10.0, 20.0, 45.0]), np.array([14.0, 44.0, 49.0])
     >>> due = np.array([100.0, 200.0, 450.0])
@@ -85,14 +88,16 @@ def lateness(began: Floats, ended: Floats, due: Floats, taken: Floats, bound: fl
     # When the last of them came: of moments at which as many had come, the first.
     came_by = np.interp(-taken, -counts[::-1], moments[::-1])
     before = np.concatenate((np.interp([0.0], counts, moments), covers[:-1]))
-    since = np.concatenate(([0.0], ended[:-1]))
-    late = np.maximum(0.0, ended - np.maximum(since, before + bound))
+    lasting = float(ended[-1]) if until is None else until
+    ends = np.minimum(ended, lasting)
+    since = np.concatenate(([0.0], ends[:-1]))
+    late = np.maximum(0.0, ends - np.maximum(since, before + bound))
     came = np.diff(taken, prepend=0.0)
     spans = np.maximum(came_by - before, 1e-9)
     late_part = np.clip((ended - bound - before) / spans, 0.0, 1.0)
     return Lateness(
-        float(late.sum() / ended[-1]),
+        float(late.sum() / lasting),
         float((came * late_part).sum() / max(float(came.sum()), 1.0)),
-        float((ended - before).max()),
-        ended - before,
+        float((ends - before).max()),
+        ends - before,
     )

@@ -64,6 +64,20 @@ class TrueTimes:
         seconds: Floats = self.arithmetic.driver() + found * drift[:, None]
         return seconds
 
+    def at_most(self, seconds: float, at: Floats) -> Floats:
+        """Records of a batch that takes so long on all the executors there may be, at each of these times."""
+        drift = np.array([self.arithmetic.drift(moment) for moment in at.tolist()])
+        longer = np.maximum.accumulate(self.makespans[-1])
+        most: Floats = np.interp((seconds - self.arithmetic.driver()) / drift, longer, self.records)
+        return most
+
+    def in_cuts(self, records: Floats, at: Floats, limit: int) -> Floats:
+        """As `batches`, but of so many at the most each, one after the other: seconds of all of them."""
+        whole, rest = np.divmod(records, limit)
+        full = self.batches(np.full(records.size, float(limit)), at)
+        last = np.where(rest[:, None] > 0, self.batches(rest, at), 0.0)
+        return whole[:, None] * full + last
+
     def carries(self, seconds: float) -> tuple[float, ...]:
         """By size, the most records of a batch that takes no longer than this."""
         within = self.arithmetic.driver() + self.makespans <= seconds
@@ -97,31 +111,37 @@ def needs(
     step = deadline.interval
     edges = np.arange(0.0, lasting + step / 2, step)
     due = np.array([arrived(edge) for edge in edges.tolist()])
-    records = np.diff(due)
-    if job.limit is not None and job.trigger is not None:
-        # Without a trigger one batch follows another: a limit cuts what a step brings into several, and leaves nothing.
-        records = _admitted(records, job.limit)
-    more = records * (1 + deadline.headroom)
-    known = _true_times(job, most, each, _rounded_up(float(more.max(initial=1.0))))
-    # The records of an interval are processed in the batch that begins at its end.
-    with_headroom = known.batches(more, edges[1:])
+    came, at = np.diff(due), edges[1:]  # the records of an interval are processed in the batch that begins at its end
+    headroom = 1 + deadline.headroom
+    known = _true_times(job, most, each, _rounded_up(headroom * float(came.max(initial=1.0))))
+    cut = job.limit if job.trigger is None else None
+    if cut is None:
+        # What all executors together cannot take in time waits for the next batch, as what a limit leaves does.
+        can, limit = known.at_most(deadline.batch, at), np.inf if job.limit is None else float(job.limit)
+        records, there = _admitted(came, np.minimum(can, limit))
+        batches, with_headroom = known.batches(records, at), known.batches(np.minimum(there * headroom, limit), at)
+    else:
+        # Without a trigger one batch follows another, and a limit cuts what a step brings into several.
+        batches, with_headroom = known.in_cuts(came, at, cut), known.in_cuts(came * headroom, at, cut)
     enough = with_headroom <= deadline.batch
     least = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, most)
-    carried = known.carries(deadline.batch / (1 + deadline.headroom))
-    return Needs(step, known.batches(records, edges[1:]), with_headroom, least, _pauses(job, most, each, carried))
+    carried = known.carries(deadline.batch / headroom)
+    return Needs(step, batches, with_headroom, least, _pauses(job, most, each, carried))
 
 
-def _admitted(came: Floats, limit: int) -> Floats:
-    """Records of each batch where it takes so many at the most; the rest waits for the next.
+def _admitted(came: Floats, most: Floats) -> tuple[Floats, Floats]:
+    """Records of each batch where it takes so many at the most, the rest waiting for the next; and those it found.
 
-    >>> _admitted(np.array([250.0, 0.0, 120.0, 0.0]), 100).tolist()
-    [100.0, 100.0, 100.0, 70.0]
+    >>> taken, there = _admitted(np.array([250.0, 0.0, 120.0, 0.0]), np.full(4, 100.0))
+    >>> taken.tolist(), there.tolist()
+    ([100.0, 100.0, 100.0, 70.0], [250.0, 150.0, 170.0, 70.0])
     """
-    taken, waiting = [], 0.0
-    for more in came.tolist():
-        taken.append(min(float(limit), waiting + more))
-        waiting += more - taken[-1]
-    return np.array(taken)
+    taken, there, waiting = [], [], 0.0
+    for more, can in zip(came.tolist(), most.tolist(), strict=True):
+        there.append(waiting + more)
+        taken.append(min(can, there[-1]))
+        waiting = there[-1] - taken[-1]
+    return np.array(taken), np.array(there)
 
 
 def _rounded_up(value: float) -> float:

@@ -8,13 +8,16 @@
     contention, cold    as far as it was seen
 
 What a twin does not know: the load (that is given), memory, other queries of the application, and sizes far from those
-that were seen.
+that were seen. Nor how long bins take to load, how often a task straggles and what the driver takes for each task:
+moving state is free, stragglers are noise, and the driver takes as long as it did. Whoever knows them writes them into
+the file (`bin-load`, `stragglers`, `driver-per-task`).
 """
 
 import math
 from collections.abc import Sequence
 from statistics import median
 
+import msgspec
 import numpy as np
 
 from headgate.lab.job_table import JobTable, table_from_job
@@ -38,14 +41,16 @@ def twin(batches: Sequence[MicroBatch], name: str = "") -> JobTable:
     """The twin of one query, from batches that ran."""
     counted = on_the_last_pool(warm(batches))
     known, told = capacity(batches), profile(batches)
-    operators = tuple(_operator(place, known) for place in range(len(known.operators)))
+    fitted = tuple(_operator(place, known) for place in range(len(known.operators)))
+    noise = _noise(fitted, known)
+    operators = tuple(_without_noise(one, noise) for one in fitted)
     cold = told.cold.seconds / len(operators) if told.cold is not None else 0.0
     job = VirtualJob(
         operators,
         driver=_figures(told.driver),
         trigger=told.arrivals.trigger,
         limit=told.arrivals.limit,
-        noise=_figures(_noise(operators, known)),
+        noise=_figures(noise),
         cold=_figures(cold),
     )
     slots = max(known.pool.slots)
@@ -78,6 +83,14 @@ def _operator(place: int, known: Capacity) -> VirtualOperator:
         distinct=_figures(distinct),
         contention=one.contention.seen if len(one.contention.seen) > 1 else (),
         weight=_figures(_taken(place, known) if one.source else 0.0) if source else 1.0,
+    )
+
+
+def _without_noise(fitted: VirtualOperator, noise: float) -> VirtualOperator:
+    """Costs are those of the mean task, and noise makes tasks longer on average: exp(noise^2 / 2) times."""
+    longer = math.exp(noise**2 / 2)
+    return msgspec.structs.replace(
+        fitted, fixed=_figures(fitted.fixed / longer), per_record=_figures(fitted.per_record / longer)
     )
 
 

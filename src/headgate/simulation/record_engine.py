@@ -104,6 +104,7 @@ class RecordEngine:
         self._made = {one.name: one for one in job.operators}
         self._sources = {id: _Source(0.0) for id in self.flow.sources}
         self._running: dict[str, _Operator] = {}
+        self._rooms: dict[tuple[int, int], float] = {}
         self._resume = 0.0
         self._since = 0.0
         self._start({})
@@ -172,16 +173,39 @@ class RecordEngine:
     def _run(self, seconds: float) -> None:
         """Upstream first: what is left in a queue after a step is what could not be worked on in it."""
         stopped = self.job.holds == "sources" and any(one.full.any() for one in self._running.values())
+        self._rooms = self._shared_rooms(seconds) if self.job.holds == "upstream" else {}
         for at, id in enumerate(self.flow.ids):
             if id in self._sources:
-                most = self._made[id].each * float(self.flow.instances[at]) * seconds or np.inf
-                self._emit(at, 0.0 if stopped else min(self._sources[id].lag, most), seconds)
+                self._emit(at, 0.0 if stopped else self._wanted(at, id, seconds), seconds)
             else:
                 self._process(at, seconds)
         if self.job.holds == "sources":
             for one in self._running.values():
                 one.full = (one.queue >= one.limit) | (one.full & (one.queue > _LOW * one.limit))
                 one.held += seconds * one.full
+
+    def _shared_rooms(self, seconds: float) -> dict[tuple[int, int], float]:
+        """For each feeder of an operator with several, its part of the room where they have more for it than that."""
+        given: dict[int, dict[int, float]] = {}
+        for at, id in enumerate(self.flow.ids):
+            wanted = self._wanted(at, id, seconds) * (1.0 if id in self._sources else self._made[id].selectivity)
+            for target, share in self.flow.outgoing[at]:
+                given.setdefault(target, {})[at] = wanted * share
+        rooms = {}
+        for target, of_feeders in given.items():
+            if len(of_feeders) > 1:
+                room, total = self._running[self.flow.ids[target]].room()[0], sum(of_feeders.values())
+                if total > room:
+                    rooms.update({(at, target): room * much / total for at, much in of_feeders.items()})
+        return rooms
+
+    def _wanted(self, at: int, id: str, seconds: float) -> float:
+        """Records that an operator could work on in this step, if what they give finds room."""
+        if id in self._sources:
+            most = self._made[id].each * float(self.flow.instances[at]) * seconds or np.inf
+            return min(self._sources[id].lag, most)
+        one = self._running[id]
+        return float(np.minimum(one.queue, one.each * seconds).sum())
 
     def _emit(self, at: int, wanted: float, seconds: float) -> None:
         source = self._sources[self.flow.ids[at]]
@@ -208,19 +232,20 @@ class RecordEngine:
     def _pushed(self, at: int, records: float, selectivity: float, seconds: float) -> float:
         """Records that could be worked on, as what they give found room; it is put where it goes."""
         edges = [
-            (self._running[self.flow.ids[target]], share * selectivity)
+            (self._running[self.flow.ids[target]], share * selectivity, self._rooms.get((at, target), np.inf))
             for target, share in self.flow.outgoing[at]
             if share * selectivity > 0
         ]
         done = records
         if self.job.holds == "upstream" and records > 0:
-            rooms = [(*target.room(), target, out) for target, out in edges]
-            for room, first, target, out in rooms:
+            rooms = [(*target.room(), target, out, most) for target, out, most in edges]
+            for left, first, target, out, most in rooms:
+                room = min(left, most)
                 if records * out > room and not target.blocked:
                     # So long, of this step, the first full instance held back what feeds it.
                     target.held[first] += seconds * (1 - room / (records * out))
                 done = min(done, room / out)
-        for target, out in edges:
+        for target, out, _ in edges:
             target.put(done * out)
         return done
 

@@ -43,9 +43,11 @@ class VirtualSpark:
         most: int = 10_000,
         joining: float = 10.0,
         losing: float | None = None,
+        paid_until: float = math.inf,
         seed: int = 0,
     ) -> None:
         self.arrived, self.slots, self.most, self.joining, self.losing = arrived, slots, most, joining, losing
+        self.paid_until = paid_until
         self.now, self.next_trigger = 0.0, 0.0
         self.taken = 0
         self.number = 0
@@ -58,12 +60,14 @@ class VirtualSpark:
         self.dice = np.random.default_rng(seed)
         self.homes: dict[str, list[str]] = {}
         """Stateful operator -> the executor of each bin."""
+        self.replaced_by = 0.0
+        """When an executor that was lost has been replaced, by the cluster itself."""
         self.cold: set[str] = set()
         """Executors that came after the beginning and have run nothing yet."""
         self.moved: dict[str, set[int]] = {}
         """Stateful operator -> bins that find their state elsewhere in the next batch."""
         self.slot_seconds = 0.0
-        """Held until now; an executor is held from the moment it is asked for."""
+        """Held until now, or until nobody counts any more; an executor is held from the moment it is asked for."""
         self.nothing_waited = 0.0
         """When a trigger last found nothing to take: until then results were complete."""
         self._held_until = self._looked_for_loss = 0.0
@@ -156,9 +160,9 @@ class VirtualSpark:
 
     def _bill(self) -> None:
         """Slots are held for the time that went by."""
-        held = len(self.there) + len(self.coming)
-        self.slot_seconds += (self.now - self._held_until) * held * self.slots
-        self._held_until = self.now
+        held, now = len(self.there) + len(self.coming), min(self.now, self.paid_until)
+        self.slot_seconds += max(0.0, now - self._held_until) * held * self.slots
+        self._held_until = now
 
     # Time.
 
@@ -225,6 +229,9 @@ class VirtualSpark:
         since, self._looked_for_loss = now - self._looked_for_loss, now
         if self.losing and len(self.there) > 1 and self.dice.random() < -math.expm1(-since / self.losing):
             self.lose_executor()
+            # A cluster starts another one for it, as long as as many are asked for.
+            self.replaced_by = now + self.joining
+            self.coming.append(self.replaced_by)
 
     def _by_chance(self, seconds: Floats) -> Floats:
         job = self.job
