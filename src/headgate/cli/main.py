@@ -63,7 +63,7 @@ examples:
   headgate tell job.journal restart parse=16
 
 `headgate COMMAND --help` tells all about a command. Exit codes: 0 an answer, or done; 1 it ran, and not all is as it
-should be (inspect, run, demo, doctor, produce, bench); 2 something wrong with the input.
+should be (inspect, run, demo, doctor, produce, bench, lab); 2 something wrong with the input.
 """
 
 
