@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from headgate import Dataflow, Estimate, InputError, Observation, estimate
+from headgate.model.objective import KeepUp
 from headgate.model.overrides import OBSERVED, with_output_rates, with_processing_rates
 from headgate.model.reasons import (
     IdleInstances,
@@ -12,6 +13,7 @@ from headgate.model.reasons import (
     RatesNotFinite,
     RateWithoutEffect,
 )
+from headgate.policies.registry import POLICIES, policy
 
 FLOW = Dataflow.of({"lines": 1, "split": 4, "count": 1}, [("lines", "split"), ("split", "count")])
 
@@ -100,7 +102,49 @@ def test_an_observed_rate_that_is_no_number_does_not_spoil_the_true_ones(column)
     )
     assert seen.known.all()
     assert seen.reasons == ()
-    assert np.isfinite(seen.observed_output).all()
+    # Its own is not known, which is not zero; that of the others is what they told.
+    told = {"observed_processing": [0, 20, 50], "observed_output": [40, 140, 0]}
+    told[column][0] = float("nan")
+    np.testing.assert_array_equal(seen.observed_processing, told["observed_processing"])
+    np.testing.assert_array_equal(seen.observed_output, told["observed_output"])
+
+
+def without_observed(operator):
+    """Four instances of 10 a second at half of their time; of one operator nobody hears what was observed."""
+    nan = float("nan")
+    ids = ["lines", *["split"] * 4, "count"]
+    halves = [(0.0, 40.0), *[(5.0, 35.0)] * 4, (50.0, 0.0)]
+    heard = [(nan, nan) if id == operator else half for id, half in zip(ids, halves, strict=True)]
+    return estimate(
+        Observation.of_rates(
+            FLOW, operator=ids, instance=range(6),
+            true_processing=[0, 10, 10, 10, 10, 100], true_output=[80, 70, 70, 70, 70, 0],
+            observed_processing=[p for p, _ in heard], observed_output=[o for _, o in heard],
+        )
+    )  # fmt: skip
+
+
+def test_what_was_not_observed_of_an_operator_is_none_and_not_idleness():
+    seen = without_observed("split").seen(1)
+    assert (seen.taken, seen.busy) == (None, None)
+    assert (without_observed("lines").seen(1).taken, without_observed("lines").seen(1).busy) == (20, 0.5)
+    assert without_observed("lines").seen(0).taken is None
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_no_policy_shrinks_an_operator_of_which_nobody_heard_what_it_took(name):
+    """It is asked for an hour and a half, longer than any but `managed` waits; DS2's kind go by true rates alone."""
+    chosen = policy(name)
+    memory, seen = chosen.start(), without_observed("split")
+    for minute in range(90):
+        memory, decision = chosen.decide(memory, seen, KeepUp(), 60.0 * minute)
+        # 80 a second come and 40 can be done: four are too few.
+        assert decision.parallelism["split"] >= 4, minute
+
+
+def test_an_observed_rate_that_nobody_heard_cannot_stand_in_for_a_true_one():
+    assert not with_output_rates(without_observed("lines"), {"lines": OBSERVED}).known[0]
+    assert not with_processing_rates(without_observed("split"), {"split": OBSERVED}).known[1]
 
 
 def test_the_observed_rate_of_a_source_may_stand_in_for_a_true_one_that_is_no_number():

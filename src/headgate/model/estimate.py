@@ -8,6 +8,7 @@ factor by which they are missing.
 An operator of which nothing usable is known is marked unknown, never given a made-up number.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Literal, Self, TypeAlias
 
@@ -49,6 +50,7 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
     true_output: Floats
     observed_processing: Floats
     observed_output: Floats
+    """NaN, of both, where true rates are known and no instance told what was observed: that is not nothing."""
     roundings: Ints
     """How many roundings each sum may have gone through: what its last digits are worth."""
     at: float = 0.0
@@ -103,8 +105,9 @@ class Estimate(msgspec.Struct, frozen=True, eq=False):
             return Signals(instances)
         source = bool(self.dataflow.is_source[at])
         true = float((self.true_output if source else self.true_processing)[at])
-        taken = float((self.observed_output if source else self.observed_processing)[at])
-        busy = min(1.0, taken / true) if true > 0 else None
+        observed = float((self.observed_output if source else self.observed_processing)[at])
+        taken = None if math.isnan(observed) else observed
+        busy = min(1.0, taken / true) if taken is not None and true > 0 else None
         return Signals(instances, came=true if source else None, taken=taken, busy=busy)
 
     def because(self, *reasons: Reason) -> Self:
@@ -159,7 +162,10 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         # An idle instance was observed to do nothing, which is a fact; one that did not report was not observed.
         heard = reported - np.bincount(operator[~np.isfinite(column)], minlength=size)
         unheard = flow.instances / np.maximum(heard, 1) if missing == "infer" else 1.0
-        return _finite_or_zero(summed(column, no_rows) * unheard)
+        with np.errstate(over="ignore"):
+            sums = summed(column, no_rows) * unheard
+        # Of an operator that is known and of which this was not heard, zero would be made up: it would read as idle.
+        return np.where((heard > 0) & np.isfinite(sums), sums, np.where(known, np.nan, 0.0))
 
     no_rows = np.empty(0, np.intp)
     with np.errstate(over="ignore"):
@@ -179,10 +185,6 @@ def estimate(observation: Observation, *, missing: Silence = "infer", idle: Sile
         at=observation.at,
     )
     return estimated.because(*_silences(flow, counted, not_finite, idle_rows, inferred, idle))
-
-
-def _finite_or_zero(column: Floats) -> Floats:
-    return np.where(np.isfinite(column), column, 0.0)
 
 
 def _silent_rows(

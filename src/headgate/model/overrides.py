@@ -3,6 +3,7 @@
 Both are given per instance, as in DS2's files, and both may say "take the observed rate" instead of a number.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -32,9 +33,13 @@ def with_output_rates(estimate: Estimate, per_instance: Mapping[str, float]) -> 
         _check("source rate", id, rate)
         is_source = bool(flow.is_source[at])
         if rate == OBSERVED:
-            if not known[at] and estimate.observed_output[at] == 0:
+            observed = float(estimate.observed_output[at])
+            if not known[at] and observed == 0:
                 continue  # nothing was observed either
-            output[at] = estimate.observed_output[at]
+            if math.isnan(observed):  # its true rate is not what was asked for, and what was is not known
+                output[at], known[at] = 0.0, False
+                continue
+            output[at] = observed
         else:
             with np.errstate(over="ignore"):
                 output[at] = rate * flow.instances[at]
@@ -73,6 +78,9 @@ def with_processing_rates(
         measured = float(processing[at])
         limit = float(estimate.observed_processing[at] if rate == OBSERVED else rate * flow.instances[at])
         if not known[at] or measured == limit or (measured < limit and rate != OBSERVED):
+            continue
+        if math.isnan(limit):
+            processing[at], output[at], known[at] = 0.0, 0.0, False
             continue
         processing[at] = limit
         known[at] = limit > 0

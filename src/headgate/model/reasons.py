@@ -309,12 +309,12 @@ class RateWithoutEffect(_Omission, frozen=True, tag="rate-without-effect"):
 
 
 class TargetRatioUnknown(_Omission, frozen=True, tag="target-ratio-unknown"):
-    """A source has a target but emitted nothing, so how far it fell short cannot be told."""
+    """A source has a target but was not seen to emit anything, so how far it fell short cannot be told."""
 
     source: str
 
     def __str__(self) -> str:
-        return f"source {self.source} was observed to emit nothing, so its target-rate ratio is unknown"
+        return f"source {self.source} was not observed to emit anything, so its target-rate ratio is unknown"
 
 
 class IncompleteObservations(_Omission, frozen=True, tag="incomplete-observations"):

@@ -130,7 +130,7 @@ class Ds2(msgspec.Struct, frozen=True):
             true, observed = float(estimate.true_output[at]), float(estimate.observed_output[at])
             if observed > 0 and true / observed > worst:
                 worst, worst_source = true / observed, flow.operators[at].id
-            elif observed == 0 and true > 0:
+            elif not observed > 0 and true > 0:  # nothing, or nobody heard what
                 reasons.append(TargetRatioUnknown(flow.operators[at].id))
         # A ratio that equals the threshold but for rounding is not above it, except to the original.
         margin = 0.0 if self.plain_ceil else 2 * UNIT * _ratio_roundings(estimate)
