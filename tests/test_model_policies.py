@@ -11,6 +11,7 @@ import pytest
 from headgate.model.dataflow import Dataflow
 from headgate.model.estimate import Estimate
 from headgate.model.objective import Freshness, KeepUp
+from headgate.model.reasons import DemandIncomplete, KeptWithoutRates
 from headgate.model.signals import Signals
 from headgate.policies.conttune import ContTune, expected, smallest
 from headgate.policies.daedalus import Daedalus, forecast, scale_out
@@ -18,6 +19,7 @@ from headgate.policies.flink import Flink, scaled, thresholds, true_rate
 from headgate.policies.latency_rule import LatencyRule, adds_node, downtime, instances
 from headgate.policies.mpc import Mpc, kingman
 from headgate.policies.queueing import Queueing, Station, allocated, erlang_c, sojourn
+from headgate.testing.dataflows import jobs
 
 
 @pytest.fixture
@@ -78,13 +80,13 @@ def test_flink_true_rate_as_observed_is_that_of_its_own_tests(vectors):
         assert found == pytest.approx(case["tpr"])
 
 
-def flink_sees(instances, *, lag=0.0, growth=0.0, taken=100.0, true=400.0, out=2.0):
+def flink_sees(instances, *, lag=0.0, growth=0.0, taken=100.0, true=400.0, out=2.0, sink=1e4):
     flow = Dataflow.of({"in": 1, "map": instances, "sink": 1}, [("in", "map"), ("map", "sink")])
-    seen = Estimate.of_rates(flow, {"in": (0, taken, 0, taken), "map": (true, out * true), "sink": (1e4, 0)})
+    seen = Estimate.of_rates(flow, {"in": (0, taken, 0, taken), "map": (true, out * true), "sink": (sink, 0)})
     told = (
         Signals(1, taken=taken, waiting=lag, growth=growth),
         Signals(instances, taken=taken, busy=taken / true, busiest=taken / true),
-        Signals(1, taken=out * taken, busy=out * taken / 1e4, busiest=out * taken / 1e4),
+        Signals(1, taken=out * taken, busy=out * taken / sink, busiest=out * taken / sink),
     )
     return msgspec.structs.replace(seen, signals=told)
 
@@ -97,20 +99,30 @@ def run_flink(policy, times, **given):
     return answers
 
 
-def test_flink_provisions_for_the_growth_of_the_lag_and_its_catch_up(vectors):
-    """Its own case: lag 950 and then 1,000 a second later, 100 taken: the target is 150, of the sink 300."""
+@pytest.mark.parametrize(
+    ("catch_up", "told", "sizes"),
+    [
+        # 500 + 150 / 0.7 = 714.3 and, twice of each, 1,000 + 300 / 0.7 = 1,428.6, over true rates of 100.
+        (2.0, "catch_up_2s", {"map": 8, "sink": 15}),
+        # 1,000 + 214.3 = 1,214.3 and 2,000 + 428.6 = 2,428.6.
+        (1.0, "catch_up_1s", {"map": 13, "sink": 25}),
+        # Of what waits nothing is to be worked off: 214.3 and 428.6.
+        (0.0, None, {"map": 3, "sink": 5}),
+    ],
+)
+def test_flink_provisions_for_the_growth_of_the_lag_and_its_catch_up(vectors, catch_up, told, sizes):
+    """Its own case: lag 950 and then 1,000 a second later, 100 taken and 200 passed on."""
     given = vectors["lag"]
-    policy = Flink(window=0.0, stabilisation=0.0, catch_up=2.0, restart=0.0, boundary=0.0)
+    policy = Flink(window=0.0, stabilisation=0.0, catch_up=catch_up, restart=0.0, boundary=0.0)
     seen = flink_sees(
-        1, lag=given["lag"][1], growth=given["lag"][1] - given["lag"][0], taken=given["in_"][1], true=100.0
+        1, lag=given["lag"][1], growth=given["lag"][1] - given["lag"][0], taken=given["in_"][1], true=100.0, sink=100.0
     )
     _, decision = policy.decide(policy.start(), seen, KeepUp(), 0.0)
-    # catch-up 1,000 / 2 s = 500, target 150: 500 + 150 / 0.7 = 714.3 over a true rate of 100.
-    assert given["source_target"] == 150
-    assert given["catch_up_2s"] == [500, 1000]
-    assert decision.parallelism["map"] == 8
-    # The sink: 1,000 + 300 / 0.7 = 1,428.6 over 10,000 is 0.14: no less than 0.4 of 1.
-    assert decision.parallelism["sink"] == 1
+    assert decision.parallelism == sizes
+    # The same from the figures that its own test gives for the source and for the sink.
+    caught_up = given[told] if told else [0, 0]
+    by_its_figures = zip(caught_up, (given["source_target"], given["sink_target"]), strict=True)
+    assert [math.ceil((behind + target / 0.7) / 100) for behind, target in by_its_figures] == list(sizes.values())
 
 
 def test_flink_does_nothing_until_its_averages_are_full_and_then_gives_1_6_times_the_target():
@@ -139,6 +151,77 @@ def test_flink_does_not_shrink_while_it_is_minutes_behind():
 def test_flink_believes_what_it_took_while_there_was_a_lag_rather_than_busy_time():
     answers = run_flink(Flink(), range(0, 1260, 60), instances=10, taken=10.0, true=400.0, lag=3100.0)
     assert answers[-1] == 18  # (3,100 / 1,800 + 10 x 1.595) / 10 = 1.77
+
+
+def fan_out(job_load=1.0, *, unmeasured=()):
+    """The fan-out of the test kit, without the measurements of some."""
+    job = next(job for job in jobs() if job.name == "fan-out")
+    seen = job.seen(load=job_load)
+    known = seen.known.copy()
+    told = list(seen.signals)
+    for id in unmeasured:
+        at = seen.dataflow.position(id)
+        known[at] = False
+        told[at] = Signals(told[at].instances)
+    return msgspec.structs.replace(seen, known=known, signals=tuple(told))
+
+
+def flink_answers(shown):
+    """Decisions of every minute, shown what `shown` gives for it."""
+    memory, decisions = Flink().start(), []
+    for minute, seen in enumerate(shown):
+        memory, decision = Flink().decide(memory, seen, KeepUp(), 60.0 * minute)
+        decisions.append(decision)
+    return decisions
+
+
+def test_flink_sizes_what_it_knows_where_one_branch_gets_no_records():
+    """At twice the load 1,980 come: parse (1,050) and its other branches are too few for that, alert is not known."""
+    answered = flink_answers([fan_out(2.0, unmeasured=["alert"])] * 25)[-1]
+    # 1.595 x 1,980 = 3,158.6 over 210, 350 and 120 each.
+    assert answered.parallelism == {"parse": 16, "store": 10, "alert": 12, "index": 27}
+    assert KeptWithoutRates("alert", 12) in answered.reasons
+
+
+def test_flink_does_not_shrink_what_is_fed_by_what_it_does_not_know():
+    nearly_idle = fan_out(0.01, unmeasured=["parse"])
+    answered = flink_answers([nearly_idle] * 120)[-1]
+    assert answered.parallelism == {"parse": 5, "store": 1, "alert": 12, "index": 3}
+    assert DemandIncomplete("alert", ("parse",)) in answered.reasons
+
+
+def test_flink_does_not_shrink_on_averages_of_an_hour_ago():
+    """Nearly idle for twenty-five minutes, which would shrink it an hour later; then nothing is measured."""
+    all_of_it = ["events", "parse", "store", "alert", "index"]
+    shown = [fan_out(0.01)] * 25 + [fan_out(0.01, unmeasured=all_of_it)] * 95
+    answered = flink_answers(shown)
+    assert {tuple(one.parallelism.items()) for one in answered} == {tuple(answered[0].parallelism.items())}
+    assert "nothing was measured in the last 900 s" in str(answered[-1].reasons[-1])
+    # Measured again it waits its hour again.
+    answered = flink_answers([*shown, *[fan_out(0.01)] * 70])
+    shrank = next(minute for minute, one in enumerate(answered) if one.parallelism["alert"] < 12)
+    assert shrank == 120 + 60
+
+
+def test_flink_does_not_shrink_what_one_source_feeds_while_another_is_minutes_behind():
+    """People and their filter, which is nearly idle, stand before bids in the order of the flow, or after them."""
+    job = next(job for job in jobs() if job.name == "two sources")
+    for made in (job, job.declared_backwards()):
+        calm = made.seen()
+        quick = calm.dataflow.position("filter")
+        at = calm.dataflow.position("bids")
+        rates = calm.true_processing.copy()
+        rates[quick] = 10 * calm.signals[quick].taken
+        idle = msgspec.structs.replace(calm.signals[quick], busy=0.1, busiest=0.1)
+        behind = msgspec.structs.replace(calm.signals[at], waiting=700.0 * calm.signals[at].taken)
+
+        def shown(bids, *, calm=calm, rates=rates, idle=idle, quick=quick, at=at):
+            told = list(calm.signals)
+            told[quick], told[at] = idle, bids
+            return msgspec.structs.replace(calm, true_processing=rates, signals=tuple(told))
+
+        assert flink_answers([shown(behind)] * 90)[-1].parallelism["filter"] == 4
+        assert flink_answers([shown(calm.signals[at])] * 90)[-1].parallelism["filter"] < 4
 
 
 # Queueing

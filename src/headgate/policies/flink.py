@@ -11,6 +11,7 @@
         (while the lag is over 5 minutes: below catch-up + target, and never down)
     looks once a minute, averages over 15 minutes that begin 5 minutes after each rescale; before that it does nothing
     down: after it was wanted for an hour, to the highest that was wanted in it
+    what is not measured stays as it is, and what it feeds may grow but not shrink
 
 Defaults: D = catch-up in 30 minutes, restart 5 minutes: a steady job gets 1/0.7 + 5/30 = 1.595 times its target rate.
 
@@ -23,7 +24,7 @@ as much again as is needed, all the time. Its timing is its own; Headgate's cont
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -31,6 +32,7 @@ from headgate.model.decision import Decision
 from headgate.model.errors import InputError
 from headgate.model.estimate import Estimate
 from headgate.model.objective import Objective
+from headgate.model.reasons import DemandIncomplete, KeptWithoutRates, Note, Reason, number
 from headgate.model.rounding import at_least_one
 
 _HELD = 20.0
@@ -111,6 +113,10 @@ def true_rate(by_busy: float, observed: Sequence[float], *, switch: float = 0.15
     return seen if by_busy > seen * (1 + switch) else by_busy
 
 
+_Look: TypeAlias = tuple[float, Mapping[str, Sample]]
+"""When, and the operators that were measured then."""
+
+
 class _Flow(NamedTuple):
     target: float
     catch_up: float
@@ -119,12 +125,13 @@ class _Flow(NamedTuple):
 class Flink(msgspec.Struct, frozen=True):
     """Shares of 1, seconds."""
 
-    needs: ClassVar[tuple[str, ...]] = ("taken", "busiest", "waiting", "growth", "pressure")
+    needs: ClassVar[tuple[str, ...]] = ("taken", "came", "busiest", "waiting", "growth", "pressure")
 
     target: float = 0.7
     boundary: float = 0.3
     restart: float = 300.0
     catch_up: float = 1800.0
+    """0: what waits, and what will have come during a restart, is left to what there is to spare."""
     period: float = 60.0
     """It looks so often."""
     window: float = 900.0
@@ -162,51 +169,76 @@ class Flink(msgspec.Struct, frozen=True):
         stay = Decision.resize(self.name, estimate, {})
         if now - memory.since < self.stabilisation:
             return memory, stay
-        looks = memory.looks
-        if looks and now - looks[-1][0] < self.period:
+        if memory.looks and now - memory.looks[-1][0] < self.period:
             return memory, stay
-        if estimate.known.all():
-            looks = (*(one for one in looks if one[0] > now - self.window), (now, _sampled(estimate)))
+        looks = tuple(one for one in memory.looks if one[0] > now - self.window)
+        if sampled := _sampled(estimate):
+            looks = (*looks, (now, sampled))
         memory = msgspec.structs.replace(memory, looks=looks)
-        if not looks or now - memory.since < self.stabilisation + self.window:
+        if not looks:
+            # An hour in which it was always wanted smaller has no part of which nothing is known.
+            unseen = Note(f"nothing was measured in the last {number(self.window)} s: all stays as it is")
+            return msgspec.structs.replace(memory, smaller={}), stay.because(unseen)
+        if now - memory.since < self.stabilisation + self.window:
             return memory, stay
-        wanted = self._wanted(estimate, looks)
+        wanted, reasons = self._wanted(estimate, looks)
         answers, smaller = {}, {}
         for id, count in wanted.items():
-            if count > there[id]:
+            measured = id in sampled  # averages may still know what this look does not: nobody acts on that
+            if count > there[id] and measured:
                 answers[id] = count
             elif count < there[id]:
                 since, highest = memory.smaller.get(id, (now, count))
                 smaller[id] = since, max(highest, count)
-                if now - since >= self.down_after:
+                if now - since >= self.down_after and measured:
                     answers[id] = smaller[id][1]
-        return msgspec.structs.replace(memory, smaller=smaller), Decision.resize(self.name, estimate, answers)
+        decision = Decision.resize(self.name, estimate, answers, reasons)
+        return msgspec.structs.replace(memory, smaller=smaller), decision
 
-    def _wanted(self, estimate: Estimate, looks: Sequence[tuple[float, Mapping[str, Sample]]]) -> dict[str, int]:
-        """What each operator should have, were it not for the wait before it shrinks."""
+    def _wanted(self, estimate: Estimate, looks: Sequence[_Look]) -> tuple[dict[str, int], tuple[Reason, ...]]:
+        """What each operator should have, were it not for the wait before it shrinks; and who is not sized, and why."""
         flow = estimate.dataflow
+        samples = {id: [look[id] for _, look in looks if id in look] for id in flow.ids}
+        means = {id: _mean(seen) for id, seen in samples.items() if seen}
+        # Any source that is behind holds for all: operators need not stand after every source in the order of the flow.
+        sources = [id for at, id in enumerate(flow.ids) if flow.is_source[at] and id in means]
+        behind = any(samples[id][-1].lag > self.behind * max(means[id].taken, 1e-9) for id in sources)
         flows = [_Flow(0.0, 0.0)] * len(flow.ids)
+        # By operator, those that feed it and of which it is not known what they pass on.
+        unknown: list[tuple[str, ...]] = [()] * len(flow.ids)
         wanted: dict[str, int] = {}
-        behind = False
+        reasons: list[Reason] = []
         for at, id in enumerate(flow.ids):
-            mean = _mean([look[id] for _, look in looks])
-            if flow.is_source[at]:
-                last = looks[-1][1][id]
-                flows[at] = _Flow(max(0.0, mean.taken + mean.growth), last.lag / self.catch_up)
-                behind = behind or last.lag > self.behind * max(mean.taken, 1e-9)
+            n, mean = int(flow.instances[at]), means.get(id)
+            if mean is None:
+                reasons.append(KeptWithoutRates(id, n))
+            elif flow.is_source[at]:
+                flows[at] = _Flow(max(0.0, mean.taken + mean.growth), self._caught_up(samples[id][-1].lag))
             else:
                 feeders = [flow.ids[up] for up in flow.incoming[at] if flow.is_source[up]]
-                full = [look[id].taken for _, look in looks if self._lags(look, feeders) and not look[id].held]
-                true = true_rate(mean.true, full)
-                wanted[id] = self._sized(int(flow.instances[at]), flows[at], true, behind)
-            passed = _Flow(flows[at].target * mean.ratio, flows[at].catch_up * mean.ratio)
+                full = [
+                    look[id].taken
+                    for _, look in looks
+                    if id in look and look[id].taken > 0 and self._lags(look, feeders) and not look[id].held
+                ]
+                wanted[id] = self._sized(n, flows[at], true_rate(mean.true, full), behind)
+                if unknown[at]:
+                    wanted[id] = max(n, wanted[id])
+                    reasons.append(DemandIncomplete(id, unknown[at]))
+            ratio = mean.ratio if mean is not None else 0.0
+            passed = _Flow(flows[at].target * ratio, flows[at].catch_up * ratio)
             for target, share in flow.outgoing[at]:
                 before = flows[target]
                 flows[target] = _Flow(before.target + passed.target * share, before.catch_up + passed.catch_up * share)
-        return wanted
+                if mean is None or unknown[at]:
+                    unknown[target] = (*unknown[target], id)
+        return wanted, tuple(reasons)
+
+    def _caught_up(self, lag: float) -> float:
+        return lag / self.catch_up if self.catch_up > 0 else 0.0
 
     def _lags(self, look: Mapping[str, Sample], sources: Sequence[str]) -> bool:
-        return any(look[id].lag > self.lagging * look[id].taken > 0 for id in sources)
+        return any(one.lag > self.lagging * one.taken > 0 for id in sources if (one := look.get(id)) is not None)
 
     def _sized(self, n: int, flow: _Flow, true: float, behind: bool) -> int:
         times = {"restart": self.restart, "within": self.catch_up}
@@ -220,11 +252,13 @@ class Flink(msgspec.Struct, frozen=True):
 
 
 def _sampled(estimate: Estimate) -> dict[str, Sample]:
-    """One look at every operator."""
+    """One look at every operator that was measured."""
     looks = {}
     flow = estimate.dataflow
     for at, id in enumerate(flow.ids):
         seen = estimate.seen(at)
+        if not estimate.known[at] or (flow.is_source[at] and seen.taken is None):
+            continue
         taken = seen.taken or 0.0
         if flow.is_source[at]:
             # Without a lag to look at, what a source emits when nothing holds it back is what comes.
