@@ -19,6 +19,7 @@ from headgate.policies.managed import Managed
 from headgate.policies.pid import Pid
 from headgate.policies.pool import Evidence
 from headgate.policies.pool_registry import POOL_POLICIES, pool_policy
+from headgate.policies.reactive import Reactive
 from headgate.policies.registry import POLICIES, policy
 from headgate.policies.spark_dra import SparkDra, ramped
 from headgate.policies.threshold import Threshold
@@ -144,6 +145,7 @@ def test_thresholds_that_overlap_are_refused_in_one_line():
         (4, 0.6, 0.5, 2, 6),  # missing as 0: 0.8, the other direction -> as it is
         (8, 0.1, 0.5, 2, 6),  # missing as 1: (0.8 + 2) / 10 / 0.5 = 0.56 -> ceil(5.6)
         (4, 0.3, 0.5, 2, 6),  # missing as 1: 3.2 / 6 / 0.5 = 1.07 -> as it is
+        (4, 0.5, 0.5, 4, 8),  # neither up nor down: missing are not counted at all -> as it is
     ],
 )
 def test_kubernetes_replica_calculator(n, busy, target, missing, expected):
@@ -169,6 +171,11 @@ def test_kubernetes_makes_up_for_the_looks_that_a_long_batch_has_kept_from_it():
     assert asked(Hpa(), (0, full), (60, Signals(5, busy=1.0)))[0] == 5
     assert asked(Hpa(), (0, Signals(4, busy=0.8)), (60, full)) == [4, 12]
     assert asked(Hpa(), (0, Signals(4, busy=0.8)), (60, Signals(4, busy=0.9))) == [4, 5]
+
+
+def test_reactive_makes_up_for_looks_as_kubernetes_does_and_so_doubles_at_each():
+    """1 / 0.35 is more than twice as many, which is the most for fifteen seconds: 4, 8, 16, 32, 64 within a minute."""
+    assert asked(Reactive(), (0, Signals(4, busy=0.35)), (60, Signals(4, busy=1.0))) == [4, 64]
 
 
 def test_varga_takes_the_growth_of_the_lag_where_that_asks_for_more():

@@ -9,8 +9,8 @@ Source: Kubernetes `pkg/controller/podautoscaler` (replica calculator, stabilisa
 target is its default of 80 %.
 Changed: utilisation is slot time (on Spark) or useful time, not CPU time. It knows no objective: its target is its
 headroom. It looks every 15 s, and is asked here when a batch is over: of one that takes longer, and keeps all busy, the
-looks in between are made up for, each as if what it asked for had come and was busy too. Its timing is its own;
-Headgate's controller adds its guards when it runs it.
+looks in between are made up for, each as if what it asked for had come and was busy too (tasks that wait would see to
+that), not as if it were missing. Its timing is its own; Headgate's controller adds its guards when it runs it.
 """
 
 from typing import ClassVar
@@ -51,6 +51,8 @@ def recommended(n: int, ratio: float, missing: int = 0, *, target: float, tolera
     if not missing:
         return n if _within(ratio, tolerance) else at_least_one(n * ratio)
     total = n + missing
+    if _within(ratio, 0.0):  # neither up nor down: nobody needs to know what the missing ones do
+        return total
     silent = missing * max(1.0, target) / target if ratio < 1 else 0.0
     again = (n * ratio + silent) / total
     if _within(again, tolerance) or (again > 1) != (ratio > 1):

@@ -3,7 +3,8 @@
     desired = ceil(n * busy / 0.35), with the tolerance, the window and the limits of `hpa`
 
 Source: Flink's reactive mode with the horizontal pod autoscaler at the 35 % of its documentation.
-Changed: utilisation is slot time or useful time, not CPU time. Its timing is that of `hpa`; Headgate's controller adds
+Changed: utilisation is slot time or useful time, not CPU time. Looks that a long batch has kept from it are made up for
+as in `hpa`; as 1 / 0.35 is more than two, each of them doubles. Its timing is that of `hpa`; Headgate's controller adds
 its guards when it runs it. Fault: 35 % is a factor of almost three over what is needed, all day.
 """
 
