@@ -338,14 +338,22 @@ def test_daedalus_forecasts_the_straight_line_and_never_less_than_now():
     assert forecast(rising[:4], 600.0) == 28.0  # too few to tell a trend
 
 
+def test_daedalus_expects_no_less_than_what_comes_now_right_after_a_step():
+    """Fourteen minutes of 100 and one of 1,000. The line: mean 160, slope 900 x 7 / 280 = 22.5 a minute."""
+    step = tuple((60.0 * k, 1000.0 if k == 14 else 100.0) for k in range(15))
+    # In the middle of them, minute 7, it is at 160: 317.5 in minute 14 and 655 a quarter of an hour later.
+    assert forecast(step, 900.0) == 1000.0
+    # An hour and a half ahead it is above the step: 317.5 + 22.5 x 90.
+    assert forecast(step, 5400.0) == pytest.approx(2342.5)
+
+
 def test_daedalus_sizes_by_the_busiest_worker_and_rests_after_a_rescale():
     rule = Daedalus()
     memory = rule.fresh()
-    even = Signals(2, taken=100.0, came=100.0, busy=0.5, busiest=0.5, waiting=0.0)
-    skewed = Signals(2, taken=100.0, came=100.0, busy=0.5, busiest=0.8, waiting=0.0)
-    assert rule.answer(memory, even, None, 0.0)[1] == 2  # 100 each: 100 is not above 100
-    # 50 / 0.8 = 62.5 each: two do 125.
-    assert rule.answer(memory, skewed, None, 0.0)[1] == 2
+    even = Signals(4, taken=100.0, came=100.0, busy=0.4, busiest=0.4, waiting=0.0)
+    skewed = Signals(4, taken=100.0, came=100.0, busy=0.4, busiest=0.8, waiting=0.0)
+    assert rule.answer(memory, even, None, 0.0)[1] == 2  # 25 / 0.4 = 62.5 each: two do 125
+    assert rule.answer(memory, skewed, None, 0.0)[1] == 4  # 25 / 0.8 = 31.25 each: three do 93.75
     heavy = Signals(2, taken=180.0, came=180.0, busy=0.9, busiest=0.9, waiting=60_000.0)
     memory, n = rule.answer(memory, heavy, None, 0.0)
     assert n == 3  # 100 each; (180 + 60,000 / 600) / 100 = 2.8

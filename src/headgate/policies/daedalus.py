@@ -1,7 +1,7 @@
 """The `daedalus` policy: learn what a worker can do from throughput against CPU, and size for the forecast.
 
     capacity of a worker = line of (throughput per worker) on (share the busiest worker was busy), taken at a share of 1
-    forecast             = the highest rate of the next 900 s
+    forecast             = the highest rate from now on for 900 s
     recovery(m)          = backlog / (m capacity - forecast)
     answer               = the least m with m capacity > forecast and recovery(m) <= 600 s
     nothing within 180 s of a rescale
@@ -82,9 +82,10 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 def forecast(rates: tuple[tuple[float, float], ...], ahead: float) -> float:
-    """The highest value of the straight line through these (when, rate) from the last of them on.
+    """The highest value of the straight line through these (when, rate) from the last of them on, or that last rate.
 
-    A few minutes tell no trend of a quarter of an hour: then it is the highest rate that was seen.
+    A line through a step is below it for minutes; what comes now is to be carried all the same. A few minutes tell no
+    trend of a quarter of an hour: then it is the highest rate that was seen.
 
     >>> minutes = tuple((60.0 * k, 100.0 + 10 * k) for k in range(6))
     >>> forecast(minutes, 600.0), forecast(minutes[:3], 600.0)
@@ -97,7 +98,7 @@ def forecast(rates: tuple[tuple[float, float], ...], ahead: float) -> float:
     for at, rate in rates:
         sums = sums.with_point(at - first, rate)
     now = rates[-1][0] - first
-    return max(sums.on_the_line(now), sums.on_the_line(now + ahead), 0.0)
+    return max(rates[-1][1], sums.on_the_line(now), sums.on_the_line(now + ahead))
 
 
 def scale_out(each: float, rate: float, backlog: float, recovery: float) -> int:
