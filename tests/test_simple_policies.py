@@ -110,6 +110,39 @@ def test_dhalion_undoes_a_scale_down_that_caused_back_pressure_and_does_not_repe
     assert decision.parallelism["count"] == 4
 
 
+def after_a_step_down_of_count(*shown):
+    """What dhalion says in the end that took one of four from `count` and is then shown these, each (now, signals)."""
+    policy = Dhalion()
+    memory, decision = policy.decide(policy.start(), dhalion_sees(split={"waiting": 1000.0}), KeepUp(), 0.0)
+    smaller = CHAIN.resized(decision.parallelism)
+    for now, told in shown:
+        memory, decision = policy.decide(memory, dhalion_sees(**told, flow=smaller), KeepUp(), now)
+    return memory, decision.parallelism
+
+
+def test_dhalion_does_not_undo_for_the_back_pressure_of_another_component():
+    memory, sizes = after_a_step_down_of_count((180.0, {"split": {"pressure": 500.0}}))
+    assert sizes == {"split": 4, "count": 3}  # 2 x (1 + 500 / 500)
+    assert memory.too_small == ()
+
+
+def test_dhalion_does_not_undo_what_has_stood_the_test():
+    """Ten hours after a look without back-pressure it is the load that has changed: 3 x (1 + 500 / 500)."""
+    calm = {"split": {"waiting": 1000.0}, "count": {"waiting": 1000.0}}
+    pressed = {"split": {"waiting": 1000.0}, "count": {"pressure": 500.0}}
+    memory, sizes = after_a_step_down_of_count((180.0, calm), (36_000.0, pressed))
+    assert sizes == {"split": 2, "count": 6}
+    assert memory.too_small == ()
+
+
+def test_dhalion_does_not_take_a_look_without_a_measurement_for_a_test():
+    unmeasured = {"split": {"waiting": 1000.0}, "count": {"pressure": None, "waiting": 1000.0}}
+    pressed = {"split": {"waiting": 1000.0}, "count": {"pressure": 500.0}}
+    memory, sizes = after_a_step_down_of_count((180.0, unmeasured), (240.0, pressed))
+    assert sizes == {"split": 2, "count": 4}
+    assert memory.too_small == (("count", 3),)
+
+
 # Threshold, Kubernetes, Varga
 
 

@@ -5,7 +5,8 @@
     new   = ceil(n (1 + grow))
     one component at a time, the most upstream one that causes back-pressure; then wait 180 s
     skew (fastest instance > 1.5 x slowest) and slow instances (longest queue > 20 x shortest, rates even): not scaled
-    no back-pressure and empty queues: floor(0.8 n); if back-pressure follows: undo, and never again
+    no back-pressure and empty queues: floor(0.8 n); if that one presses when it is next looked at, after the wait:
+        undo, and never again
 
 Source: Floratou et al., "Dhalion" (VLDB'17), and Heron's `ScaleUpResolver`, whose numbers these are; scaling down is of
 the paper alone. For a pool, back-pressure is the share of the input that could not be taken in time.
@@ -100,12 +101,14 @@ class Dhalion(msgspec.Struct, frozen=True):
         self, memory: Acted, seen: Sequence[tuple[str, Signals]], now: float
     ) -> tuple[Acted, dict[str, int], tuple[Reason, ...]]:
         pressed = [(id, one) for id, one in seen if (one.pressure or 0.0) > self.noise]
-        shrank = memory.shrank
-        there = {id: one.instances for id, one in seen}
-        if pressed and shrank is not None and there.get(shrank) == memory.on[shrank][1]:
+        there = {id: one.instances for id, one in seen if one.pressure is not None}
+        if (shrank := memory.shrank) in there:
             was, became = memory.on[shrank]
-            undone = Acted(now, {shrank: (became, was)}, (*memory.too_small, (shrank, became)))
-            return undone, {shrank: was}, (Note(f"{became} instances were too few: undone", shrank),)
+            if there[shrank] == became and shrank in dict(pressed):
+                undone = Acted(now, {shrank: (became, was)}, (*memory.too_small, (shrank, became)))
+                return undone, {shrank: was}, (Note(f"{became} instances were too few: undone", shrank),)
+            # It has stood the test, or was not put to it. What presses another day, or elsewhere, is no verdict on it.
+            memory = Acted(memory.at, {}, memory.too_small)
         if pressed:
             id, one = pressed[0]
             if one.uneven is not None and one.uneven > self.skew:
