@@ -287,6 +287,10 @@ def test_the_latency_rule_gives_what_the_thesis_reports():
     assert instances(378713.917, 177471.566, 12) == 26
     assert instances(1.0, 1.0, 12, windowed=True) == 14
     assert instances(1e9, 1.0, 12) == 128
+    assert instances(1500.0, 1000.0, 140) == 140  # 210 are lacking: the cap is for what is added
+    assert instances(1.0, 1.0, 127, windowed=True) == 128
+    assert instances(1.0, 1.0, 140, windowed=True) == 140
+    assert instances(500.0, 1000.0, 12) == 12
     assert downtime(1_193_084_155) == pytest.approx(19.1, abs=0.05)
     assert downtime(3_491_781_642) == pytest.approx(55.9, abs=0.05)
     assert adds_node(0.525, 0.654, 1_193_084_155)
@@ -308,6 +312,22 @@ def test_the_latency_rule_acts_at_three_clears_and_pauses_for_six_intervals():
     # At first there is nothing to rise from; it rises in minutes 1, 2 and 3. After the pause, to minute 9, there is
     # nothing to rise from again; then 10, 11 and 12. What comes is twice what is taken, and stays so.
     assert answers == [4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 16, 16]
+
+
+@pytest.mark.parametrize(("came", "answer"), [(200.0, 6), (0.0, 4)])
+def test_the_latency_rule_gives_two_to_an_operator_that_took_nothing_of_what_came(came, answer):
+    """Of four operators it acts on three, and three others have latencies; one for which nothing came is left alone."""
+    others = dict.fromkeys(("a", "b", "c"), Signals(1, taken=came, latency=1.0))
+    flow = Dataflow.of({"in": 1, **dict.fromkeys(others, 1), "stuck": 4}, [("in", id) for id in (*others, "stuck")])
+    plain = Estimate.of_rates(flow, {"in": (0, came), **dict.fromkeys(others, (1e6, 0))})
+    stuck = Signals(4, came=came, taken=0.0, busy=0.0)
+    memory = LatencyRule().start()
+    for minute in range(4):
+        told = {"in": Signals(1, latency=100.0 + minute), **others, "stuck": stuck}
+        seen = msgspec.structs.replace(plain, signals=tuple(told[id] for id in flow.ids))
+        assert not seen.known[flow.position("stuck")]
+        memory, decision = LatencyRule().decide(memory, seen, Freshness(10.0), 60.0 * minute)
+    assert decision.parallelism == {"a": 1, "b": 1, "c": 1, "stuck": answer}
 
 
 def test_a_latency_that_falls_is_none_of_its_business():

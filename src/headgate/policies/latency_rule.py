@@ -12,6 +12,8 @@ where none is. Input is DS2's demand: what would reach the operator if nothing h
 Changed: the original never clears its flag to act and so acts in every interval once it has; this one clears it. Its
 interval is not published; here a minute. Nodes are not added: of heap and processors policies are told nothing here,
 and in a pool an instance is a node. With `adds_node` and `downtime` only the figures of the thesis are compared.
+Where its formula gives fewer than there are (over 128 of them, or a backlog that is being worked off), they stay. An
+operator that took nothing of what came for it is the slowest there is; one for which nothing came is left alone.
 Fault: it never gives anything back.
 Its timing is its own; Headgate's controller adds its guards when it runs it.
 """
@@ -49,10 +51,14 @@ def instances(came: float, taken: float, n: int, *, windowed: bool = False, most
 
     >>> instances(386950.418, 178376.65, 12), instances(0.0, 0.0, 12), instances(1.0, 1.0, 12, windowed=True)
     (27, 14, 14)
+
+    It is asked where results are too late, so never for fewer than there are:
+
+    >>> instances(1500.0, 1000.0, 140), instances(500.0, 1000.0, 12)
+    (140, 12)
     """
-    if windowed or taken <= 0:
-        return min(most, n + 2)
-    return max(1, math.ceil(min(most, came / (taken / n)) * (1 - 1e-9)))
+    more = n + 2 if windowed or taken <= 0 else math.ceil(min(most, came / (taken / n)) * (1 - 1e-9))
+    return max(n, min(most, more))
 
 
 def downtime(state_bytes: float) -> float:
@@ -100,11 +106,9 @@ class LatencyRule(msgspec.Struct, frozen=True):
         """Count, and act at three."""
         flow = estimate.dataflow
         stay = Decision.resize(self.name, estimate, not_yet_done(memory.acted, flow))
-        seen = {
-            flow.ids[at]: estimate.seen(at)
-            for at in range(len(flow.ids))
-            if not flow.is_source[at] and estimate.known[at]
-        }
+        every = {at: estimate.seen(at) for at in range(len(flow.ids)) if not flow.is_source[at]}
+        # What took nothing has no true rate, and so is not known; that it took nothing is.
+        seen = {flow.ids[at]: one for at, one in every.items() if estimate.known[at] or one.taken == 0}
         latency = _longest(estimate)
         paused = memory.until is not None and now < memory.until
         if latency is None or paused or (memory.looked is not None and now - memory.looked < self.interval):
@@ -121,11 +125,13 @@ class LatencyRule(msgspec.Struct, frozen=True):
         return Counted(0, None, now, paused_until, acted), Decision.resize(self.name, estimate, answers)
 
     def _act(self, seen: Mapping[str, Signals], demand: Mapping[str, float | None]) -> dict[str, int]:
-        slow = sorted(seen, key=lambda id: -(seen[id].latency or 0.0))[: self.slowest]
+        came = {id: demand[id] if one.taken != 0 or demand[id] is not None else one.came for id, one in seen.items()}
+        stuck = {id for id, one in seen.items() if one.taken == 0 and came[id]}
+        slow = sorted(seen, key=lambda id: -math.inf if id in stuck else -(seen[id].latency or 0.0))[: self.slowest]
         return {
-            id: instances(came, one.taken or 0.0, one.instances, windowed=one.windowed, most=self.most)
+            id: instances(reaches, one.taken or 0.0, one.instances, windowed=one.windowed, most=self.most)
             for id in slow
-            if (one := seen[id]).taken is not None and (came := demand[id]) is not None
+            if ((one := seen[id]).taken or id in stuck) and (reaches := came[id]) is not None
         }
 
 
