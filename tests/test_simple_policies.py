@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from headgate.model.dataflow import Dataflow
@@ -222,6 +223,58 @@ def test_varga_shrinks_where_there_is_no_lag():
     assert asked(Varga(), (0, calm), (301, calm)) == [4, 2]  # ceil(4 x 0.2 / 0.7)
     behind = Signals(4, busy=0.2, came=100.0, waiting=500.0, growth=0.0)
     assert asked(Varga(), (0, behind), (301, behind)) == [4, 4]
+
+
+# What is not measured
+
+ONE = Dataflow.of({"in": 1, "map": 4}, [("in", "map")])
+
+
+def map_asked(rule, *moments):
+    """The answers for `map`, shown (now, signals) each; None: nobody tells anything. What takes nothing has no rate."""
+    memory, answers = rule.start(), []
+    for now, seen in moments:
+        rates = {"in": (0.0, 100.0)} | ({"map": (200.0, 0.0)} if seen is not None and seen.taken else {})
+        told = Estimate.of_rates(ONE, rates)
+        if seen is not None:
+            told = msgspec.structs.replace(told, signals=(Signals(1, taken=seen.taken), seen))
+        memory, decision = rule.decide(memory, told, KeepUp(), float(now))
+        answers.append(decision.parallelism["map"])
+    return answers
+
+
+@pytest.mark.parametrize("gap", [None, Signals(4), Signals(4, taken=0.0, busy=0.0)], ids=["silent", "untold", "idle"])
+def test_the_managed_rule_has_no_patience_over_a_time_in_which_nothing_was_busy_or_known(gap):
+    busy = Signals(4, taken=200.0, busy=1.0)
+    moments = [(0, busy), *((now, gap) for now in range(60, 900, 60)), (900, busy), (1799, busy), (1800, busy)]
+    assert map_asked(Managed(), *moments)[-3:] == [4, 4, 8]
+
+
+def test_pid_does_not_add_up_an_error_over_a_time_of_which_nothing_is_known():
+    # Ten minutes of an error of 1/4 would add another 1/4: 6.
+    busy = Signals(4, busy=0.85)
+    assert asked(Pid(), (0, busy), *((now, Signals(4)) for now in range(60, 600, 60)), (600, busy))[-1] == 5
+
+
+def test_kubernetes_makes_up_for_no_look_over_a_time_of_which_nothing_is_known():
+    full = Signals(4, busy=1.0)
+    assert asked(Hpa(), (0, full), *((now, Signals(4)) for now in range(15, 300, 15)), (300, full))[-1] == 5
+
+
+def test_where_input_stops_altogether_what_is_there_is_given_back():
+    """It took nothing and was not busy: that is measured, though no true rate is."""
+    stopped = Signals(4, came=0.0, taken=0.0, busy=0.0, busiest=0.0)
+    assert map_asked(Threshold(), (0, stopped)) == [3]
+    assert map_asked(Pid(), (0, stopped)) == [2]
+    assert map_asked(Hpa(), (0, stopped), (299, stopped), (301, stopped)) == [4, 4, 1]
+    assert map_asked(Managed(), (0, stopped), (21_600, stopped)) == [4, 2]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("told", [None, Signals(4), Signals(4, busy=0.0), Signals(4, taken=0.0)], ids=str)
+def test_what_was_not_measured_is_never_made_smaller(name, told):
+    """Every six minutes for ten hours, longer than any of them waits."""
+    assert set(map_asked(policy(name), *((360 * look, told) for look in range(100)))) == {4}
 
 
 # Spark's two rules

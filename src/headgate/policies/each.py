@@ -1,7 +1,9 @@
 """Policies that size one thing by its own signals alone: an operator among others, or the whole pool of a Spark query.
 
 Such a policy is one function, `answer`. Here it is asked for each operator of a dataflow, with a memory for each;
-`for_pool` asks it for a pool. Sources are never resized, and what is not known stays as it is.
+`for_pool` asks it for a pool. Sources are never resized, and what is not known stays as it is: the policy is shown such
+an operator without signals, so that there is a gap in what it remembers, and its answer is not followed. An operator
+that was seen to take nothing has no true rate, but it was measured: how busy it was is known, and it may shrink.
 """
 
 from collections.abc import Mapping
@@ -32,7 +34,10 @@ class EachByItself(msgspec.Struct, frozen=True):
         return None
 
     def answer(self, memory: Any, seen: Signals, objective: Objective, now: float) -> tuple[Any, int]:
-        """So many instances, and what to remember. Whoever would leave things as they are answers `seen.instances`."""
+        """So many instances, and what to remember. Whoever would leave things as they are answers `seen.instances`.
+
+        Signals that were not measured are None; patience must not last over a time of which nothing is known.
+        """
         raise NotImplementedError
 
     def start(self) -> dict[str, Any]:
@@ -47,12 +52,15 @@ class EachByItself(msgspec.Struct, frozen=True):
         remembered, answers = {}, {}
         flow = estimate.dataflow
         for at, operator in enumerate(flow.operators):
-            if flow.is_source[at] or not estimate.known[at]:
+            if flow.is_source[at]:
                 continue
+            seen = estimate.seen(at)
+            measured = bool(estimate.known[at]) or (seen.taken == 0 and seen.busy is not None)
             before = as_memory(memory[operator.id], kind) if operator.id in memory else self.fresh()
-            after, count = self.answer(before, estimate.seen(at), objective, now)
+            after, count = self.answer(before, seen if measured else Signals(seen.instances), objective, now)
             remembered[operator.id] = after
-            answers[operator.id] = min(max(1, count), MAX_INSTANCES)
+            if measured:
+                answers[operator.id] = min(max(1, count), MAX_INSTANCES)
         return {**memory, **remembered}, Decision.resize(self.name, estimate, answers)
 
 

@@ -106,8 +106,8 @@ class Hpa(EachByItself, frozen=True):
         """The recommendation, with Kubernetes' default behaviour around it."""
         del objective
         ratio, there = self.ratio(seen), seen.instances + seen.missing
-        if ratio is None:
-            return memory, there
+        if ratio is None:  # it has looked and seen nothing: no look is made up for over such a time
+            return msgspec.structs.replace(memory, at=now), there
         looks = self.looks(memory, seen, now)
         n, missing = seen.instances, seen.missing
         for before in range(looks - 1, -1, -1):

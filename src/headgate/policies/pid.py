@@ -73,8 +73,10 @@ class Pid(EachByItself, frozen=True):
         """Once a period."""
         del objective
         n = seen.instances
-        if seen.busy is None or (memory.at is not None and now - memory.at < self.period):
+        if memory.at is not None and now - memory.at < self.period:
             return memory, n
+        if seen.busy is None:  # an error of which nobody knows whether it lasted is not added up
+            return Errors(memory.integral, memory.last), n
         error = (at_least_one(n * seen.busy / self.target) - n) / n
         if error == 0:
             return Errors(0.0, 0.0, now), n
