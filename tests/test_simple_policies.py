@@ -330,6 +330,38 @@ def test_dynamic_allocation_removes_executors_without_a_task_for_a_minute():
     assert answers[4] == 16
 
 
+def dynamically_allocated(run):
+    memory, answers = SparkDra().start(), []
+    for now, evidence in run:
+        memory, answer = SparkDra().size(memory, evidence, KeepUp(), now)
+        answers.append(answer.executors)
+    return answers
+
+
+def test_dynamic_allocation_remembers_idleness_longer_than_the_batches_it_is_shown():
+    """Batches of a second: the forty that are shown are no minute. The one that ends at 60.3 s is number 60."""
+    run = list(PoolJob(0.0, fixed=0.01, trigger=1.0).run(70, 20))
+    assert len(run[-1][1].batches) == 40
+    assert dynamically_allocated(run) == [20] * 60 + [16] * 10
+
+
+def test_dynamic_allocation_lets_executors_go_in_a_gap_of_minutes_and_asks_for_them_again():
+    # Sixteen tasks of half a second on sixteen executors: none waits, so from the one that is left it does not grow.
+    assert dynamically_allocated(PoolJob(0.0, fixed=0.5, trigger=300.0).run(3, 16)) == [16, 1, 1]
+    # On one executor they wait for 7.5 s, and after 4 s it wants 2, 4, 8, 16: all that they would fill.
+    assert dynamically_allocated(PoolJob(0.0, fixed=0.5, trigger=300.0).run(3, (16, 1))) == [16, 16, 16]
+    # A gap of less than a minute is none: 59.2 s from the end of a task to the next batch.
+    assert dynamically_allocated(PoolJob(0.0, fixed=0.8, trigger=60.0).run(3, 16)) == [16] * 3
+
+
+def test_dynamic_allocation_takes_no_executor_for_idle_in_batches_that_it_was_not_shown():
+    run = list(PoolJob(0.0, fixed=0.5, trigger=50.0).run(6, 16))
+    (_, first), (now, last) = run[0], run[-1]
+    memory, _ = SparkDra().size(SparkDra().start(), first, KeepUp(), run[0][0])
+    missed = Evidence(last.batches[-1:], last.executors, last.slots_each, last.trigger)
+    assert SparkDra().size(memory, missed, KeepUp(), now)[1].executors == 16
+
+
 # PID
 
 

@@ -7,12 +7,16 @@
 Source: Spark's `ExecutorAllocationManager` (defaults of spark.dynamicAllocation.*).
 Changed: the original looks at the scheduler ten times a second, this at a batch that is over. Tasks of a stage were
 pending from its first launch to its last; each stage begins again with one, as the original does once nothing
-is pending. What the executors it adds during a batch would have done to that very batch is not known. For pools only.
-Fault: every micro-batch wakes every executor within a minute, so it grows and does not shrink.
+is pending. What the executors it adds during a batch would have done to that very batch is not known. How long an
+executor has been idle is told by when its last task ended, or else by when it was first seen. Where a minute passes
+between two batches, all that were idle then are gone when the second begins, which is found out when it is over.
+For pools only.
+Fault: micro-batches that follow each other wake every executor within a minute, so it grows and does not shrink; with
+longer gaps it lets all go in each of them.
 Its timing is its own; Headgate's controller adds its guards when it runs it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 import msgspec
@@ -33,6 +37,13 @@ class Target(msgspec.Struct, frozen=True):
 
     executors: int | None = None
     seen: int | None = None
+    batch: tuple[str, int] | None = None
+    """The same batch by run and number: what follows on it shows whether one was missed."""
+    idle_since: Mapping[str, int] = {}
+    """By executor of that batch, when its last task ended, or when it was first seen; in milliseconds.
+
+    The batches that are shown do not reach back far enough: forty of one second are less than a minute.
+    """
 
 
 def ramped(executors: int, pending: float, needed: int, *, backlog: float = 1.0, again: float = 1.0) -> int:
@@ -78,15 +89,22 @@ class SparkDra(msgspec.Struct, frozen=True):
             if memory.seen is not None and batch.began <= memory.seen:
                 break
             news.append(batch)
+        last, idle_since = memory.batch, memory.idle_since
         for batch in reversed(news):
+            idle_since = _still_there(batch, idle_since if last == (batch.run, batch.number - 1) else {})
+            gone = _idle(idle_since, batch.began, self.idle)
+            if gone:
+                wanted = max(1, len(idle_since) - gone)
             for stage in _stages(batch):
                 needed = -(-stage.tasks // max(1, evidence.slots_each))
                 wanted = ramped(wanted, stage.pending, needed, backlog=self.backlog, again=self.again)
-        idle = _idle(evidence.batches, self.idle) if news else 0
+            idle_since = {id: _ended(batch).get(id, since) for id, since in idle_since.items()}
+            last = batch.run, batch.number
+        idle = _idle(idle_since, news[0].began + news[0].duration, self.idle) if news else 0
         if idle:  # of those that are there: more may be wanted than a cluster gives
             wanted = max(1, there - idle)
         seen = evidence.batches[-1].began if evidence.batches else memory.seen
-        return Target(wanted, seen), PoolAnswer(self.name, wanted)
+        return Target(wanted, seen, last, idle_since), PoolAnswer(self.name, wanted)
 
 
 class _Stage(NamedTuple):
@@ -110,18 +128,19 @@ def _stages(batch: MicroBatch) -> tuple[_Stage, ...]:
 
 
 @once_a_batch
-def _used(batch: MicroBatch) -> frozenset[str]:
-    return frozenset(batch.tasks.executor)
+def _ended(batch: MicroBatch) -> dict[str, int]:
+    """When the last task of each executor ended that had any."""
+    ended: dict[str, int] = {}
+    for id, at in zip(batch.tasks.executor, batch.tasks.finished.tolist(), strict=True):
+        ended[id] = max(at, ended.get(id, at))
+    return ended
 
 
-def _idle(batches: Sequence[MicroBatch], idle: float) -> int:
-    """Executors that were there and had no task for so long."""
-    last = batches[-1]
-    since = last.began + last.duration - 1000 * idle
-    left = {executor.id for executor in last.executors}
-    for batch in reversed(batches):
-        if not left or batch.began + batch.duration < since:
-            return len(left)
-        left -= _used(batch)
-        left &= {executor.id for executor in batch.executors} if left else left
-    return 0  # the batches do not reach back far enough to tell
+def _still_there(batch: MicroBatch, idle_since: Mapping[str, int]) -> dict[str, int]:
+    """Since when the executors of this batch have been idle when it begins; of new ones nobody knows more than that."""
+    return {executor.id: idle_since.get(executor.id, batch.began) for executor in batch.executors}
+
+
+def _idle(idle_since: Mapping[str, int], at: int, idle: float) -> int:
+    """How many of them have had no task for so long by then."""
+    return sum(at - since >= 1000 * idle for since in idle_since.values())
