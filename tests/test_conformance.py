@@ -9,6 +9,7 @@ from headgate import Decision
 from headgate.model.objective import KeepUp
 from headgate.model.signals import Signals
 from headgate.policies.ds2 import Ds2
+from headgate.policies.flink import Flink
 from headgate.policies.registry import POLICIES, policy
 from headgate.testing import check_policy, claims
 from headgate.testing.dataflows import jobs
@@ -26,21 +27,51 @@ def test_every_policy_for_operators_conforms(claim, name):
     claim.check(lambda: policy(name))
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if hasattr(policy(name), "needs")])
-def test_a_policy_looks_at_no_signal_that_it_does_not_declare(name):
+def as_measured(seen):
+    return seen
+
+
+def without_growth(seen):
+    """Sources take half of what comes, and do not tell by how much what waits grows."""
+    source = seen.dataflow.is_source
+    told = tuple(
+        msgspec.structs.replace(one, came=2 * one.taken, growth=None) if source[at] else one
+        for at, one in enumerate(seen.signals)
+    )
+    return msgspec.structs.replace(seen, signals=told)
+
+
+@pytest.mark.parametrize("told", [as_measured, without_growth])
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_looks_at_no_signal_that_it_does_not_declare(name, told):
     """With all others taken away its answers are the same."""
     made = policy(name)
     for job in jobs():
         memory, blind_memory = made.start(), made.start()
         for minute in range(30):
-            seen = job.seen(load=1.0 + minute / 10)
-            kept = {"instances", "missing", *made.needs}
-            told = tuple(Signals(**{key: getattr(one, key) for key in kept}) for one in seen.signals)
-            blind = msgspec.structs.replace(seen, signals=told)
+            seen = told(job.seen(load=1.0 + minute / 10))
+            blind = msgspec.structs.replace(seen, signals=tuple(only(made.needs, one) for one in seen.signals))
             memory, decision = made.decide(memory, seen, KeepUp(), 60.0 * minute)
             blind_memory, other = made.decide(blind_memory, blind, KeepUp(), 60.0 * minute)
             assert other.parallelism == decision.parallelism
             job = job.resized(decision.parallelism)  # noqa: PLW2901 - as carried out
+
+
+def only(needs, seen):
+    return Signals(**{key: getattr(seen, key) for key in {"instances", "missing", *needs}})
+
+
+def test_a_policy_that_looks_at_more_than_it_declares_is_found_out():
+    """Flink's autoscaler without `came`: where no growth is told, the rate at which records come stands in for it."""
+
+    class Secretive(Flink, frozen=True):
+        needs = tuple(one for one in Flink.needs if one != "came")
+
+    made = Secretive(window=0.0, stabilisation=0.0)
+    seen = without_growth(jobs()[0].seen())
+    blind = msgspec.structs.replace(seen, signals=tuple(only(made.needs, one) for one in seen.signals))
+    answers = [made.decide(made.start(), shown, KeepUp(), 0.0)[1].parallelism for shown in (seen, blind)]
+    assert answers[0] != answers[1]
 
 
 class Faulty:

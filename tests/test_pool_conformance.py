@@ -28,6 +28,13 @@ def test_a_policy_is_found_by_the_name_its_answers_carry(name):
     assert pool_policy(name).name == name
 
 
+@pytest.mark.parametrize("name", POOL_POLICIES)
+def test_every_policy_for_pools_says_what_it_needs(name):
+    needs = pool_policy(name).needs
+    assert isinstance(needs, tuple)
+    assert bool(needs) == (name != "static")
+
+
 class Faulty:
     """Leaves everything as it is; subclasses spoil one thing."""
 

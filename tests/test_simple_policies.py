@@ -432,10 +432,9 @@ def test_only_headgates_own_policies_leave_the_timing_to_a_controller():
 
 def test_a_pool_without_batches_is_left_as_it_is():
     there = Evidence((), tuple(Executor(str(n), "host", 1) for n in range(3)), 1)
-    for name, entry in POOL_POLICIES.items():
-        if entry.own_timing:
-            chosen = pool_policy(name)
-            assert chosen.size(chosen.start(), there, KeepUp(), 0.0)[1].executors == 3, name
+    for name in POOL_POLICIES:
+        chosen = pool_policy(name)
+        assert chosen.size(chosen.start(), there, KeepUp(), 0.0)[1].executors == 3, name
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -24,7 +24,7 @@ from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.model.profile import profile
 from headgate.policies.partition_advice import partition_advice
-from headgate.policies.pool import Evidence, PoolAnswer
+from headgate.policies.pool import Evidence, PoolAnswer, as_it_is
 
 _REPLAYS, _POINTS = 5, 100
 """A controller asks often; it need not know the spread as well as `headgate inspect`."""
@@ -51,6 +51,8 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """The fewest executors that do, or the most that help."""
         del now
+        if not evidence.batches:
+            return memory, as_it_is(self.name, evidence)
         model = _learned(evidence.batches)
         # Costs are learned from all batches there are; the rate is that of the last ones alone.
         recent = lately(evidence.batches)

@@ -44,6 +44,15 @@ class PoolAnswer(msgspec.Struct, frozen=True):
     """Other numbers of partitions, where they are worth a pause."""
 
 
+def as_it_is(policy: str, evidence: Evidence) -> PoolAnswer:
+    """What is there: the answer of a policy that has seen no batch yet.
+
+    >>> as_it_is("mine", Evidence((), (Executor("0", "host", 2), Executor("1", "host", 2)), slots_each=2)).executors
+    2
+    """
+    return PoolAnswer(policy, max(1, len(evidence.executors)))
+
+
 @runtime_checkable
 class PoolPolicy(Protocol):
     """Anything with these three members."""

@@ -17,7 +17,7 @@ from headgate.model.arrivals import arrivals, lately
 from headgate.model.objective import CatchUp, KeepUp, Objective
 from headgate.model.warm import warm
 from headgate.policies.capacity import wanted
-from headgate.policies.pool import Evidence, PoolAnswer
+from headgate.policies.pool import Evidence, PoolAnswer, as_it_is
 
 
 class SharedSlots(msgspec.Struct, frozen=True):
@@ -37,6 +37,8 @@ class SharedSlots(msgspec.Struct, frozen=True):
     def size(self, memory: None, evidence: Evidence, objective: Objective, now: float) -> tuple[None, PoolAnswer]:
         """Useful seconds for each record that came, times records per second."""
         del now
+        if not evidence.batches:
+            return memory, as_it_is(self.name, evidence)
         last = warm(evidence.batches)[-1]
         useful = float(last.tasks.useful_seconds.sum())
         known = objective if isinstance(objective, KeepUp | CatchUp) else KeepUp()

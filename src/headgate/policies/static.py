@@ -1,4 +1,9 @@
-"""The `static` policy: what is there is right. For jobs that only people resize, and to compare others with."""
+"""The `static` policy: what is there is right. For jobs that only people resize, and to compare others with.
+
+    executors = those that are there
+
+Source: none; it is what every published comparison has beside its policies.
+"""
 
 from typing import ClassVar
 
