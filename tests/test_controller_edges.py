@@ -304,6 +304,73 @@ def test_nothing_shrinks_while_one_of_several_queries_is_silent():
     assert "b is silent" in str(said[-1])
 
 
+def spoken(queries, of, policy, until, state=None, spark=None):
+    """One of the queries that run speaks every ten seconds; the state, the moves and what was said."""
+    spark, state, moves, said = spark or VirtualSpark(JOB, lambda at: 100 * at, executors=4), state or State(), [], []
+    while spark.now < until:
+        batch = msgspec.structs.replace(spark.run_batch(), query=of, name=of)
+        events = ClusterSeen(spark.now, spark.executors(), queries), BatchSeen(spark.now, batch, 10.0), Tick(spark.now)
+        state, actions, words = after(state, *events, policy=policy)
+        said += words
+        for action in actions:
+            if isinstance(action, SetExecutors):
+                moves.append(action.executors)
+                spark.set_executors(action.executors)
+    return spark, state, moves, said
+
+
+def test_nothing_shrinks_while_a_query_runs_of_which_no_batch_was_ever_seen():
+    spark, state, moves, said = spoken(("a", "b"), "a", Always(1), 600.0)
+    assert moves == []
+    assert "1 executor would do, but a query runs here of which no batch was seen" in str(said[-1])
+    assert "2 queries run here of which" in str(spoken(("a", "b", "c"), "a", Always(1), 300.0)[-1][-1])
+    assert spoken(("a",), "a", Always(1), 800.0, state, spark)[2] == [1]
+
+
+def test_a_query_that_grows_waits_for_no_other():
+    # b was seen once, which is not enough to say what it needs; a has all the evidence there need be.
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    once = BatchSeen(5.0, msgspec.structs.replace(spark.run_batch(), query="b", name="b"), 3600.0)
+    state, _, _ = after(State(), ClusterSeen(5.0, spark.executors(), ("a", "b")), once)
+    assert spoken(("a", "b"), "a", Always(6), 300.0, state, spark)[2] == [6]
+    fewer = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    fewer.run_batch()
+    _, _, moves, said = spoken(("a", "b"), "a", Always(1), 600.0, state, fewer)
+    assert moves == []
+    assert str(said[-1]) == "b: 0 of 3 warm batches there; waiting for more before deciding"
+
+
+def test_a_query_that_has_ended_is_not_counted_any_more():
+    policy = ByQuery({"a": 1, "b": 3}, {"a": 1, "b": 3})
+    spark = VirtualSpark(JOB, lambda at: 100 * at, executors=4)
+    state = State()
+    while spark.now < 200:
+        batch = spark.run_batch()
+        two = [BatchSeen(spark.now, msgspec.structs.replace(batch, query=query, name=query), 10.0) for query in "ab"]
+        state, actions, _ = after(state, ClusterSeen(spark.now, spark.executors(), ("a", "b")), *two, policy=policy)
+        assert actions == []
+    _, _, moves, _ = spoken(("a",), "a", policy, 200.0 + SETTINGS.down_stretch + 60, state, spark)
+    assert moves == [1]
+
+
+def test_a_query_that_runs_and_is_never_seen_is_warned_of_once():
+    state, _, said = after(State(), ClusterSeen(0.0, executors(2), ("a",)), Tick(SETTINGS.stale), Tick(100.0))
+    assert [str(one) for one in said] == [
+        "no batch for 100 s; what is known is too old to act on, everything stays as it is"
+    ]
+    assert after(state, Tick(200.0))[2] == []
+
+
+def test_what_was_needed_before_a_pause_does_not_count_after_it():
+    spark, state, moves, _ = spoken(None, "a", Always(2), 100.0)
+    assert moves == []
+    state, _, _ = after(state, Command(spark.now, "pause"))
+    spark, state, moves, _ = spoken(None, "a", Always(2), 3600.0, state, spark)
+    state, _, _ = after(state, Command(spark.now, "resume"))
+    assert moves == []
+    assert spoken(None, "a", Always(2), 3600.0 + SETTINGS.down_stretch - 15, state, spark)[2] == []
+
+
 def test_a_query_with_a_long_interval_is_not_forgotten():
     spark = VirtualSpark(JOB, lambda at: 100 * at, executors=2)
     rare = msgspec.structs.replace(spark.run_batch(), query="rare", name="rare")

@@ -95,6 +95,9 @@ class Eyes:
     def executors(self):
         return ()
 
+    def queries(self):
+        return None
+
     def happened(self):
         return ()
 

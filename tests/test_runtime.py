@@ -497,6 +497,20 @@ def test_a_plan_of_long_ago_is_not_gone_on_with(path):
     assert "which says nothing about now" in str(failed)
 
 
+def test_what_was_wanted_long_ago_is_not_asked_for_again(path):
+    with Journal(path) as journal:
+        journal.append(Began(1.0, "app", "capacity", SETTINGS))
+        journal.append(Cluster(1.0, (Executor("0", "host", 1),)))
+        journal.append(Intent(2.0, SetExecutors(1, 4)))
+        journal.append(Spoke(3.0, Arrived(1, 1.0)))  # and then it was killed: no word of its end
+        engine = virtual(constant(200), executors=1)
+        engine.spark.now = 3.0 + SETTINGS.forgotten + 1
+        one = controller(engine, journal)
+        one.turn()
+        assert (one.state.desired, engine.actions) == (None, [])
+    assert not [one for one in all_said(path) if isinstance(one, Lost)]
+
+
 def test_whoever_says_something_is_answered_even_if_that_was_said_before(path):
     engine = virtual(constant(200))
     with Journal(path) as journal:

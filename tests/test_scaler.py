@@ -1,6 +1,7 @@
 """A scaler has an application to itself from its start to its stop, and who is refused leaves no trace."""
 
 import threading
+import time
 
 import pytest
 
@@ -35,6 +36,9 @@ class Eyes:
 
     def executors(self):
         return ()
+
+    def queries(self):
+        return None
 
     def happened(self):
         return ()
@@ -107,6 +111,26 @@ def test_after_its_stop_it_is_not_started_again_and_holds_nothing():
         one.tell("pause")
     with scaler() as other:
         assert other.problem is None
+
+
+def test_one_that_gives_up_closes_its_eyes_and_says_so_though_nothing_can_be_written(tmp_path):
+    class Blind(Eyes):
+        def seen(self, timeout):
+            raise OSError("no space left")
+
+    seen, engine = [], Blind()
+    with Journal(tmp_path / "journal.db") as journal:
+        one = Scaler(engine, Settings(), Static(), application="app-1", journal=journal, watch=seen.append)
+        one.start()
+        journal.append = lambda entry: (_ for _ in ()).throw(OSError("no space left"))
+        deadline = time.monotonic() + 30
+        while engine.open:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert [entry.why for entry in seen if isinstance(entry, Ended)] == ["gave up: no space left"]
+        assert one.problem == "no space left"
+        del journal.append
+        one.stop()
 
 
 def test_a_journal_of_somebody_else_stays_open(tmp_path):

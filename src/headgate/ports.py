@@ -29,6 +29,10 @@ class Engine(Protocol):
         """The executors that are there and ready for work."""
         ...
 
+    def queries(self) -> tuple[str, ...] | None:
+        """Ids of all queries that run on these executors, looked after or not; None where nobody can say."""
+        ...
+
     def carry_out(self, action: Action) -> None:
         """Begin to; returns at once. What comes of it is in `happened`."""
         ...

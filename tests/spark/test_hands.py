@@ -211,13 +211,20 @@ def test_everything_headgate_needs_is_there_on_a_cluster(spark):
 
 
 def test_attach_takes_away_what_is_not_needed_and_leaves_the_query_alone(spark, tmp_path):
-    # Batches of about a second, every four: one executor is enough.
+    # Batches of about a second, every four: one executor is enough. Of the other session's query nobody sees a batch.
     counting = Counting(spark, tmp_path / "checkpoint", trigger="4 seconds")
+    other = spark.newSession().readStream.format("rate").load().writeStream.format("noop")
+    beside = other.option("checkpointLocation", str(tmp_path / "beside")).start()
     with headgate.attach(
         spark, counting.query, objective=KeepUp(0.2), executors=(1, 3), journal=tmp_path / "journal.db",
         evidence=2, down_stretch=3.0, cool_down=1.0, anew=1.0,
     ) as scaler:  # fmt: skip
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 120
+        while not any("a query runs here of which no batch was seen" in one.what for one in scaler.said):
+            assert time.monotonic() < deadline, scaler.said
+            time.sleep(0.2)
+        assert scaler.executors.desired is None
+        beside.stop()
         while scaler.executors.observed != 1:
             assert time.monotonic() < deadline, scaler.said
             time.sleep(0.2)

@@ -5,13 +5,13 @@ need of `down_stretch` seconds, and never to a number that was not enough at thi
 """
 
 import statistics
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from headgate.control.actions import SetExecutors
-from headgate.control.guards import GUARDS, falling_behind, silent_for_long
+from headgate.control.guards import BLIND, GUARDS, falling_behind, lacking_evidence, silent_for_long
 from headgate.control.outcomes import rate, records_a_batch, took
 from headgate.control.said import Bounded, Held, NotHelping, OtherPartitions, Planned, Proposed, Said, Steady
 from headgate.control.settings import Settings
@@ -46,10 +46,14 @@ def consider(state: State, now: float, settings: Settings, policy: PoolPolicy) -
     for guard in GUARDS:
         objection = guard(state, now, settings)
         if objection is not None:
-            return Step(state, (), (objection,))
-    state, answers, need = _ask(state, now, settings, policy)
+            return Step(replace(state, needs=()) if guard in BLIND else state, (), (objection,))
+    lacking = lacking_evidence(state, settings)
+    asked = {query: seen for query, seen in state.live.items() if query not in lacking}
+    state, answers, need = _ask(state, asked, now, settings, policy)
     there = len(state.executors or ())
     target = min(max(need, settings.least), settings.most)
+    if lacking and target <= there:  # what the others need is enough to grow for, and not to shrink or to rest
+        return Step(state, (), (next(iter(lacking.values())),))
     said: list[Said] = [Bounded(need, target)] if target != need else []
     said.extend(NotHelping(answer.limit.limit) for answer in answers if answer.limit is not None)
     state, advised = _other_partitions(state, answers, settings)
@@ -62,10 +66,9 @@ def consider(state: State, now: float, settings: Settings, policy: PoolPolicy) -
     if target > there:
         return Step(state, (), tuple(said)).then(_up(state, now, target, expected, settings))
     if target < there:
-        unheard = silent_for_long(state, now, settings.stale)
-        if unheard:  # whoever does not speak may need what he has
-            why = f"{many(target, 'executor')} would do, but {_name(state, unheard[0])} is silent"
-            return Step(state, (), (*said, Held(why)))
+        why_not = _unknown_need(state, now, settings)
+        if why_not:
+            return Step(state, (), (*said, Held(f"{many(target, 'executor')} would do, but {why_not}")))
         return Step(state, (), tuple(said)).then(_down(state, now, target, expected, settings))
     return Step(replace(state, proposal=None), (), (*said, Steady(there)))
 
@@ -88,19 +91,34 @@ def _within(needs: tuple[tuple[float, int], ...], since: float) -> tuple[tuple[f
     return (*before[-1:], *(one for one in needs if one[0] > since))
 
 
-def _name(state: State, query: str) -> str:
-    return state.batches[query][-1].name or query
+def _unknown_need(state: State, now: float, settings: Settings) -> str:
+    """Whose need is not known, in words: whoever does not speak may need what he has."""
+    if state.unheard:
+        several = f"{len(state.unheard)} queries run here of which"
+        return f"{several if len(state.unheard) > 1 else 'a query runs here of which'} no batch was seen"
+    silent = silent_for_long(state, now, settings.stale)
+    return f"{state.batches[silent[0]][-1].name or silent[0]} is silent" if silent else ""
 
 
-def _ask(state: State, now: float, settings: Settings, policy: PoolPolicy) -> tuple[State, tuple[PoolAnswer, ...], int]:
-    """One answer a query, and what they need together.
+_Batches: TypeAlias = Mapping[str, tuple[MicroBatch, ...]]
+
+
+def _ask(
+    state: State, batches: _Batches, now: float, settings: Settings, policy: PoolPolicy
+) -> tuple[State, tuple[PoolAnswer, ...], int]:
+    """One answer for each of these queries, and what they need together.
 
     While nothing has changed the last ones stand: asking is what costs most.
     """
-    executors, load = state.executors or (), _load(state)
+    executors, load, of = state.executors or (), _load(batches), tuple(batches)
     last = state.last
-    news = any(_unlike_those_before(seen) for seen in state.batches.values())
-    if last is not None and last.executors == executors and not _long_ago(last.at, state, now, settings) and not news:
+    news = any(_unlike_those_before(seen) for seen in batches.values())
+    if (
+        last is not None
+        and (last.executors, last.queries) == (executors, of)
+        and not _long_ago(last.at, batches, now, settings)
+        and not news
+    ):
         alike = len(load) == len(last.load) and all(
             abs(one - other) <= settings.alike * max(other, 1e-9) for one, other in zip(load, last.load, strict=True)
         )
@@ -111,7 +129,7 @@ def _ask(state: State, now: float, settings: Settings, policy: PoolPolicy) -> tu
         query: (
             state.memory.get(query, policy.start()), Evidence(seen, executors, each, state.triggers.get(query))
         )
-        for query, seen in state.batches.items()
+        for query, seen in batches.items()
     }  # fmt: skip
 
     def sized(objective: Objective) -> dict[str, tuple[Any, PoolAnswer]]:
@@ -126,14 +144,14 @@ def _ask(state: State, now: float, settings: Settings, policy: PoolPolicy) -> tu
         safe = tuple(answer for _, answer in sized(stricter(settings.objective, settings.down_margin)).values())
         spared = sum(answer.executors for answer in safe)
         answers, need = (safe, spared) if spared <= len(executors) else (answers, len(executors))
-    decided = Decided(now, executors, load, answers, need)
+    decided = Decided(now, executors, load, answers, need, of)
     return replace(state, memory=memory, last=decided), answers, need
 
 
-def _long_ago(asked: float, state: State, now: float, settings: Settings) -> bool:
+def _long_ago(asked: float, batches: _Batches, now: float, settings: Settings) -> bool:
     """Whether it is time to ask again although nothing has changed: there are batches that were not there then."""
-    batches = sum(one.began / 1000 >= asked for seen in state.batches.values() for one in seen[-_RECENT:])
-    return now - asked >= settings.anew and batches >= _RECENT
+    since = sum(one.began / 1000 >= asked for seen in batches.values() for one in seen[-_RECENT:])
+    return now - asked >= settings.anew and since >= _RECENT
 
 
 def _unlike_those_before(seen: tuple[MicroBatch, ...]) -> bool:
@@ -142,18 +160,18 @@ def _unlike_those_before(seen: tuple[MicroBatch, ...]) -> bool:
     return not usual / _FAR_MORE <= seen[-1].input_rows <= usual * _FAR_MORE
 
 
-def _load(state: State) -> tuple[float, ...]:
+def _load(batches: _Batches) -> tuple[float, ...]:
     """Records and seconds of a recent batch of each query."""
     return tuple(
         statistics.median(values)
-        for seen in state.batches.values()
+        for seen in batches.values()
         for values in ([b.input_rows for b in seen[-_RECENT:]], [b.duration for b in seen[-_RECENT:]])
     )
 
 
 def _up(state: State, now: float, target: int, expected: Expected | None, settings: Settings) -> Step:
     there = len(state.executors or ())
-    if state.asking_up < settings.agreeing and not any(_cannot_wait(seen, settings) for seen in state.batches.values()):
+    if state.asking_up < settings.agreeing and not any(_cannot_wait(seen, settings) for seen in state.live.values()):
         return Step(state, (), (Held(f"{target} executors asked for once; waiting whether that stays"),))
     if now < state.short_until:
         return Step(state, (), (Held("the cluster gave less than asked; asking again later", state.short_until),))
@@ -200,7 +218,7 @@ def _more_than_too_few(state: State, now: float, settings: Settings) -> int:
 
 def _work(state: State) -> float:
     """Slot-seconds that the records of a second take now, over all queries."""
-    return sum(arrivals(lately(seen)).rate * _cost(seen[-_RECENT:]) for seen in state.batches.values())
+    return sum(arrivals(lately(seen)).rate * _cost(seen[-_RECENT:]) for seen in state.live.values())
 
 
 def _cost(batches: Sequence[MicroBatch]) -> float:

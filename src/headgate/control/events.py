@@ -20,10 +20,12 @@ class BatchSeen(msgspec.Struct, frozen=True, eq=False):
 
 
 class ClusterSeen(msgspec.Struct, frozen=True):
-    """Which executors are there; those that are on their way out are not."""
+    """Which executors are there (those that are on their way out are not), and which queries run on them."""
 
     at: float
     executors: tuple[Executor, ...]
+    queries: tuple[str, ...] | None = None
+    """Those that run in the application, looked after or not; None where the engine does not say."""
 
 
 class Tick(msgspec.Struct, frozen=True):

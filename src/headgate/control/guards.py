@@ -38,12 +38,14 @@ def nothing_known(state: State, now: float, settings: Settings) -> Said | None:
     del now, settings
     if state.executors is None or not state.executors:
         return Held("the executors that are there are not known")
-    return Held("no batch was seen yet") if not state.batches else None
+    if not state.batches:
+        return Held("no batch was seen yet")
+    return Held("no query runs of which a batch was seen") if not state.live else None
 
 
 def stale(state: State, now: float, settings: Settings) -> Said | None:
     """Silence: a query that is stuck, stopped, or no longer measured. Missing metrics never scale anything."""
-    if not state.heard or len(silent_for_long(state, now, settings.stale)) < len(state.batches):
+    if not state.heard or len(silent_for_long(state, now, settings.stale)) < len(state.live):
         return None
     return Stale(now - max(state.heard.values()))
 
@@ -52,7 +54,7 @@ def silent_for_long(state: State, now: float, seconds: float) -> list[str]:
     """Queries of which nothing was heard for so long, and for three times as long as from one batch to the next."""
     return [
         query
-        for query, seen in state.batches.items()
+        for query, seen in state.live.items()
         if now - state.heard.get(query, now) > max(seconds, _INTERVALS * _interval(seen, state.triggers.get(query)))
     ]
 
@@ -84,13 +86,20 @@ def cooling_down(state: State, now: float, settings: Settings) -> Said | None:
 
 
 def gathering(state: State, now: float, settings: Settings) -> Said | None:
-    """Every query needs warm batches on the executors that are there."""
+    """Some query must have warm batches on the executors that are there."""
     del now
-    for query, seen in state.batches.items():
+    lacking = lacking_evidence(state, settings)
+    return next(iter(lacking.values())) if lacking and len(lacking) == len(state.live) else None
+
+
+def lacking_evidence(state: State, settings: Settings) -> dict[str, Gathering]:
+    """Queries that have too few of them, and what is said of each: they may need any number."""
+    found = {}
+    for query, seen in state.live.items():
         warm, needed = warm_on_present_pool(seen), evidence_needed(seen, settings)
         if warm < needed and not _running_away(seen):
-            return Gathering(seen[-1].name or query, warm, needed)
-    return None
+            found[query] = Gathering(seen[-1].name or query, warm, needed)
+    return found
 
 
 def quota(state: State, now: float, settings: Settings) -> Said | None:
@@ -109,7 +118,7 @@ def catching_up(state: State, now: float, settings: Settings) -> Said | None:
     del now
     if isinstance(settings.objective, CatchUp):
         return None
-    for seen in state.batches.values():
+    for seen in state.live.values():
         sizes = [batch.input_rows for batch in seen[-3:]]
         if len(sizes) == 3 and sizes[1] < _SHRINKING * sizes[0] and sizes[2] < _SHRINKING * sizes[1]:
             return Held("what had piled up is being worked off")
@@ -129,6 +138,8 @@ GUARDS: Sequence[Guard] = (
     quota,
 )
 """In the order in which they are asked; the first that objects is the reason."""
+BLIND: Sequence[Guard] = (paused, off_period, restarting, quota)
+"""While one of these objects, which may be for long, nobody asks what is needed."""
 
 
 def warm_on_present_pool(seen: Sequence[MicroBatch]) -> int:

@@ -12,7 +12,10 @@ from headgate.control.state import Plan, State, Useless
 from headgate.control.step import Step
 from headgate.model.arrivals import arrivals, lately
 from headgate.model.bins import homes
+from headgate.model.learned_capacity import capacity
+from headgate.model.limits import Limit, TooFewSlots, limits
 from headgate.model.microbatch import MicroBatch
+from headgate.model.profile import profile
 
 _JUDGED = 5
 """Batches by which a plan is judged, the last ones."""
@@ -52,7 +55,7 @@ def judge(state: State, now: float, settings: Settings) -> Step:
         if _no_help(plan, before, measured, records):
             step = Useless(now, plan.before, plan.executors, "did not help", rate(state))
             state = replace(state, useless=_remembered(state, now, settings, step))
-            said = (DidNotHelp(plan.id, before, measured),)
+            said = (DidNotHelp(plan.id, before, measured, _what_limits(state)),)
     if plan.expected is None or not _alike(records, plan.records):
         # Nothing was predicted, or for batches of another size: those come once a backlog is worked off.
         return Step(replace(state, unjudged=plan if plan.expected is not None or weighing else None), (), said)
@@ -65,6 +68,13 @@ def _remembered(state: State, now: float, settings: Settings, step: Useless) -> 
     """Steps that are of no use, this one among them, as far as that is still believed."""
     others = (one for one in state.useless if one.at > now - settings.believed)
     return (*(one for one in others if (one.before, one.executors) != (step.before, step.executors)), step)
+
+
+def _what_limits(state: State) -> Limit:
+    """What holds the longest batches back: executors do not."""
+    longest = max(state.live.values(), key=lambda seen: statistics.median(one.duration for one in _last(seen)))
+    found = limits(profile(longest), capacity(longest))
+    return next((one.limit for one in found if not isinstance(one.limit, TooFewSlots)), found[0].limit)
 
 
 def _counts(plan: Plan) -> bool:
@@ -101,7 +111,7 @@ def _warm(state: State, settings: Settings, least: int = 0) -> bool:
     now = {executor.id for executor in state.executors or ()}
     plan = state.plan or state.unjudged
     since = plan.arrived if plan is not None and plan.arrived is not None else 0.0
-    lately = [seen for query, seen in state.batches.items() if state.heard.get(query, 0.0) >= since]
+    lately = [seen for query, seen in state.live.items() if state.heard.get(query, 0.0) >= since]
     return bool(lately) and all(
         warm_on_present_pool(seen) >= max(least, evidence_needed(seen, settings))
         and (not seen[-1].executors or now == {executor.id for executor in seen[-1].executors})
@@ -113,7 +123,7 @@ def _state_at_rest(state: State, settings: Settings) -> bool:
     """Whether no bin has moved for as many batches as are looked at: a batch in which some were loaded says little."""
     return all(
         homes(one) == homes(seen[-1])
-        for seen in state.batches.values()
+        for seen in state.live.values()
         if seen[-1].stateful
         for one in seen[-settings.evidence :]
         if one.stateful
@@ -129,18 +139,18 @@ def may_act(state: State, now: float, settings: Settings) -> bool:
 def took(state: State) -> float:
     """The longest of the queries' median batch times, lately and on the executors that are there now."""
     return max(
-        (statistics.median(one.duration / 1000 for one in _last(seen)) for seen in state.batches.values()), default=0.0
+        (statistics.median(one.duration / 1000 for one in _last(seen)) for seen in state.live.values()), default=0.0
     )
 
 
 def records_a_batch(state: State) -> float:
     """Records of such a batch, over all queries."""
-    return sum(statistics.median(one.input_rows for one in _last(seen)) for seen in state.batches.values())
+    return sum(statistics.median(one.input_rows for one in _last(seen)) for seen in state.live.values())
 
 
 def rate(state: State) -> float:
     """Records that come per second now, over all queries."""
-    return sum(arrivals(lately(seen)).rate for seen in state.batches.values())
+    return sum(arrivals(lately(seen)).rate for seen in state.live.values())
 
 
 def _last(seen: tuple[MicroBatch, ...]) -> tuple[MicroBatch, ...]:

@@ -51,7 +51,7 @@ def step(state: State, event: Event, settings: Settings, policy: PoolPolicy) -> 
     if event.at < state.latest - CLOCK_JUMP:
         back = _begin_anew(state, event.at)
         return back.then(step(back.state, event, settings, policy))
-    state = replace(state, latest=max(state.latest, event.at))
+    state = replace(state, latest=max(state.latest, event.at), began=event.at if state.began is None else state.began)
     match event:
         case BatchSeen():
             return _batch_seen(state, event, settings, policy)
@@ -77,6 +77,7 @@ def _batch_seen(state: State, event: BatchSeen, settings: Settings, policy: Pool
         batches={**state.batches, batch.query: worth_remembering((*before, batch))},
         triggers=state.triggers if event.trigger is None else {**state.triggers, batch.query: event.trigger},
         heard={**state.heard, batch.query: event.at},
+        running=None if state.running is None else state.running | {batch.query},  # until it is looked at again
         warned=state.warned - {_warning(Ignored, batch.query), _warning(Stale)},
         changes=tuple(at for at in state.changes if at > event.at - HOUR),
         restarting=None if state.restarting is None else _still(state.restarting, batch),
@@ -113,6 +114,7 @@ def _begin_anew(state: State, now: float) -> Step:
     plan = None if state.plan is None else replace(state.plan, began=now, arrived=state.plan.arrived and now)
     kept = State(
         executors=state.executors,
+        running=state.running,
         strangers=state.strangers,
         desired=state.desired,
         plan=plan,
@@ -128,7 +130,12 @@ def _begin_anew(state: State, now: float) -> Step:
 def _cluster_seen(state: State, event: ClusterSeen, settings: Settings) -> Step:
     there = frozenset(executor.id for executor in event.executors)
     known = there if state.executors is None else {executor.id for executor in state.executors}
-    state = replace(state, executors=event.executors, strangers=(state.strangers | (there - known)) & there)
+    state = replace(
+        state,
+        executors=event.executors,
+        strangers=(state.strangers | (there - known)) & there,
+        running=None if event.queries is None else frozenset(event.queries),
+    )
     observed = len(event.executors)
     plan = state.plan
     if plan is not None and plan.arrived is None and observed == plan.executors:
@@ -159,8 +166,8 @@ def _spread_over_strangers(state: State) -> Step:
 
 
 def _keeping_state(state: State) -> list[str]:
-    """Queries whose last batch had state."""
-    return [query for query, seen in state.batches.items() if seen[-1].stateful]
+    """Queries that run and whose last batch had state."""
+    return [query for query, seen in state.live.items() if seen[-1].stateful]
 
 
 def _tick(state: State, now: float, settings: Settings) -> Step:
@@ -180,6 +187,8 @@ def _tick(state: State, now: float, settings: Settings) -> Step:
             cool_until=now + settings.cool_down, asking_up=0, needs=(),
         )  # fmt: skip
         return Step(state, (StopAsking(plan.id),), (Short(plan.executors, observed),))
+    if state.running and not state.heard and state.began is not None and now - state.began > settings.stale:
+        return _warn(state, Stale(now - state.began))  # they run, and nothing of them can be seen
     silent = stale(state, now, settings)
     return _warn(replace(state, needs=()), silent) if isinstance(silent, Stale) else Step(state)
 

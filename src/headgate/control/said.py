@@ -203,12 +203,13 @@ class DidNotHelp(_Said, frozen=True, tag="did-not-help"):
     before: float
     """Seconds that as many records as are in a batch now took before it."""
     after: float
+    limit: Limit | None = None
+    """What explains it, where that is known."""
 
     def __str__(self) -> str:
-        return (
-            f"plan {self.plan} did not help (as many records took {self.before:.2f} s and take {self.after:.2f} s); "
-            "not to be repeated"
-        )
+        took = f"as many records took {self.before:.2f} s and take {self.after:.2f} s"
+        why = f": {self.limit}" if self.limit is not None else ""
+        return f"plan {self.plan} did not help ({took}); not to be repeated{why}"
 
 
 class Unjudged(_Said, frozen=True, tag="unjudged"):

@@ -74,6 +74,8 @@ class Decided(msgspec.Struct, frozen=True):
     answers: tuple[PoolAnswer, ...]
     need: int
     """Executors, over all queries."""
+    queries: tuple[str, ...] = ()
+    """Those it is an answer for."""
 
 
 class State(msgspec.Struct, frozen=True, eq=False):
@@ -91,6 +93,10 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Executors that joined since state was last spread: they have none of it."""
     desired: int | None = None
     """What the last plan wanted; None before the first."""
+    running: frozenset[str] | None = None
+    """Queries that run on these executors, looked after or not; None where nobody says."""
+    began: float | None = None
+    """The time of the first event."""
     heard: Mapping[str, float] = {}
     """Query -> when its last batch was seen."""
     plan: Plan | None = None
@@ -121,3 +127,15 @@ class State(msgspec.Struct, frozen=True, eq=False):
     """Warnings that stand: each is said once until it is over."""
     latest: float = 0.0
     """The time of the last event."""
+
+    @property
+    def live(self) -> Mapping[str, tuple[MicroBatch, ...]]:
+        """The batches of queries that run, as far as anybody says: those of others say nothing about what is needed."""
+        if self.running is None:
+            return self.batches
+        return {query: seen for query, seen in self.batches.items() if query in self.running}
+
+    @property
+    def unheard(self) -> frozenset[str]:
+        """Queries that run, and of which no batch was ever seen: nobody knows what they need."""
+        return frozenset() if self.running is None else self.running - self.batches.keys()

@@ -332,6 +332,10 @@ class Running:
             parallelism[STATE] = self._rewrites.bins or self._bins_chosen()
         if STATE in parallelism:
             spark.conf.set(_PARTITIONS, str(parallelism[STATE]))
+            there = self._rewrites.bins if here else None
+            if there is not None and there != parallelism[STATE]:
+                word = f"headgate tell {self.job.journal} restart state={parallelism[STATE]}"
+                self._note(0, f"state stays in {there} bins, whatever [parallelism] state says; `{word}` changes that")
         settings = JobSettings(str(self.job.file.absolute().parent), self.job.options, parallelism, {})
         writer = built(self.job, self._build, spark, settings)
         # Only now: what exchanges there are is known once `build` has named them.

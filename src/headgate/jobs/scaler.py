@@ -14,7 +14,7 @@ from headgate.control.settings import Settings
 from headgate.model.errors import InputError, in_brief
 from headgate.policies.pool import PoolPolicy
 from headgate.runtime.controller import Controller
-from headgate.runtime.entries import Carried, Entry, Seen, Spoke
+from headgate.runtime.entries import Carried, Ended, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.spark.engine import SparkEngine
 
@@ -175,10 +175,18 @@ class Scaler:
                 self._said.append(Spoken(time.time(), f"the controller failed: {said}"))
                 if failures >= _FAILURES:
                     self.problem = said
-                    with suppress(Exception):
-                        controller.end(f"gave up: {said}")
+                    self._give_up(controller, f"gave up: {said}")
                     return
                 self._stopping.wait(_TURN * 4)
+
+    def _give_up(self, controller: Controller, why: str) -> None:
+        """Nobody feeds the hands from here on: what they do would be done blindly."""
+        try:
+            controller.end(why)
+        except Exception:  # where nothing can be written down, whoever looks on is told all the same
+            self._noted(Ended(time.time(), why))
+        with suppress(Exception):
+            self._engine.stop()
 
     def _noted(self, entry: Entry | Seen) -> None:
         if isinstance(entry, Spoke):

@@ -83,8 +83,8 @@ class Controller:
         match event:
             case BatchSeen():
                 self._note(Seen(event.at, event.batch, event.trigger))
-            case ClusterSeen() if event.executors != self.state.executors:
-                self._note(Cluster(event.at, event.executors))
+            case ClusterSeen() if self._shows_another_cluster(event):
+                self._note(Cluster(event.at, event.executors, event.queries))
             case Command():
                 (self._watch if noted else self._note)(Told(event.at, event))
             case _:
@@ -113,20 +113,26 @@ class Controller:
 
     def _look(self) -> None:
         """Who is there, changed or not: an executor lost while a plan was under way is missed when that is over."""
-        self.take(ClusterSeen(self._clock(), self.engine.executors()))
+        self.take(ClusterSeen(self._clock(), self.engine.executors(), self.engine.queries()))
+
+    def _shows_another_cluster(self, event: ClusterSeen) -> bool:
+        """Other executors, or other queries on them."""
+        queries = None if event.queries is None else frozenset(event.queries)
+        return (event.executors, queries) != (self.state.executors, self.state.running)
 
     def _go_on(self, before: Recovered) -> None:
         """Where the controller before this one was."""
         now, limits = self._clock(), self.settings
         desired = None if before.desired is None else min(max(before.desired, limits.least), limits.most)
-        if before.in_order and before.under_way is None:
+        old = now - before.last > limits.forgotten
+        if before.under_way is None and (before.in_order or old):
             desired = None  # what was right when it ended says nothing about now
         self.state = State(desired=desired, plans=before.plans, paused=before.paused)
         if before.paused:
             self._note(Spoke(now, Held("paused")))
         if before.under_way is None or desired is None or before.paused or limits.mode == "advise":
             return
-        if now - before.last > limits.forgotten:
+        if old:
             self.state = replace(self.state, desired=None)
             ago = f"it was begun by a controller that ended {(now - before.last) / 60:,.0f} minutes ago"
             self._note(Spoke(now, Failed(before.under_way, f"{ago}, which says nothing about now")))

@@ -26,9 +26,11 @@ class Began(_Entry, frozen=True, tag="began"):
 
 
 class Cluster(_Entry, frozen=True, tag="cluster"):
-    """The executors that were there, from now on."""
+    """The executors that were there, and the queries that ran, from now on."""
 
     executors: tuple[Executor, ...]
+    queries: tuple[str, ...] | None = None
+    """None where nobody says."""
 
 
 class Needed(_Entry, frozen=True, tag="needed"):

@@ -98,7 +98,7 @@ class _Replay:
                 self._lapse()
             case Cluster() if self._policy is not None:
                 self.close()
-                event_there = ClusterSeen(entry.at, entry.executors)
+                event_there = ClusterSeen(entry.at, entry.executors, entry.queries)
                 self._state = step(self._state, event_there, self._settings, self._policy).state
                 self._lapse()
             case Intent(action=SetExecutors() as action):

@@ -48,6 +48,9 @@ class VirtualEngine:
         """Those that are there."""
         return self.spark.executors()
 
+    def queries(self) -> None:
+        """There is one, which never ends."""
+
     def carry_out(self, action: Action) -> None:
         """At once, as far as it depends on the virtual cluster: executors that are asked for come later."""
         self.actions.append(action)

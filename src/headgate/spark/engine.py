@@ -1,5 +1,6 @@
 """A running Spark application as a controller sees it: batches come out of it, actions go in."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
@@ -16,13 +17,18 @@ from headgate.spark.host_processors import HostProcessors
 from headgate.spark.internals.capabilities import can_ask_for_executors
 from headgate.spark.internals.driver import driver_processes
 from headgate.spark.internals.executors import why_executors_are_fixed
-from headgate.spark.internals.queries import trigger_seconds
+from headgate.spark.internals.queries import queries_of_the_application, trigger_seconds
 from headgate.spark.moving import Way
 from headgate.spark.probe import Probe
+from headgate.spark.probe_notes import Note
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+_GLANCE = 1.0
+"""Seconds from one look at the queries to the next."""
 
 
 class SparkEngine:
@@ -56,6 +62,10 @@ class SparkEngine:
         self._processors = HostProcessors(spark.conf.get("spark.driver.host", "") or "", driver_processes(spark))
         self._triggers: dict[str, float | None] = {}
         self._last: MicroBatch | None = None
+        self._listed: tuple[float, tuple[str, ...] | None] = (-math.inf, None)
+        """When it was last looked which queries run, and which did."""
+        self._missed: set[type[Note]] = set()
+        """Kinds of what could not be seen that were told."""
 
     def start(self) -> Self:
         """Begin to look."""
@@ -69,11 +79,6 @@ class SparkEngine:
         self._probe.stop()
         if self._hands is not None:
             self._hands.stop()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What could not be seen."""
-        return tuple(str(note) for note in self._probe.notes)
 
     # What a controller needs (`headgate.ports.Engine`).
 
@@ -97,6 +102,12 @@ class SparkEngine:
             return self._hands.executors()
         return self._last.executors if self._last is not None else ()
 
+    def queries(self) -> tuple[str, ...] | None:
+        """All that run in the application, whoever looks after them; looked for now and then."""
+        if time.monotonic() - self._listed[0] >= _GLANCE:
+            self._listed = time.monotonic(), queries_of_the_application(self._spark)
+        return self._listed[1]
+
     def carry_out(self, action: Action) -> None:
         """Begin to."""
         if isinstance(action, Restart):
@@ -109,8 +120,13 @@ class SparkEngine:
         self._hands.carry_out(action)
 
     def happened(self) -> Sequence[Done | ActionFailed]:
-        """What came of it."""
-        return self._hands.happened() if self._hands is not None else ()
+        """What came of it; and what could not be seen, the first time of each kind."""
+        told: list[Done | ActionFailed] = list(self._hands.happened()) if self._hands is not None else []
+        for note in self._probe.notes:
+            if type(note) not in self._missed:
+                self._missed.add(type(note))
+                told.append(Done(self._clock(), 0, f"{note}; more of this kind is not told"))
+        return told
 
     def _running(self) -> list["StreamingQuery"]:
         return [query for query in self._spark.streams.active if self._query in (None, str(query.id))]

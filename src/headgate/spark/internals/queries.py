@@ -25,6 +25,18 @@ def trigger_seconds(query: StreamingQuery) -> float | None:
     return milliseconds / 1000 if milliseconds > 0 else None
 
 
+def queries_of_the_application(spark: SparkSession) -> tuple[str, ...] | None:
+    """Ids of all that run, of every session; None where this Spark does not tell.
+
+    Needs: `SharedState.activeStreamingQueries` of the JVM. `spark.streams.active` knows those of one session.
+    """
+    try:
+        listed = str(spark._jsparkSession.sharedState().activeStreamingQueries().keySet().toString())
+    except Exception:
+        return None
+    return tuple(sorted(one for one in listed.strip("[]").split(", ") if one))
+
+
 def end_after_this_batch(
     spark: SparkSession, query: StreamingQuery, at_once: Callable[[], bool] = lambda: False
 ) -> None:
