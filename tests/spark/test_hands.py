@@ -13,8 +13,9 @@ import headgate
 from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
 from headgate.model.bins import homes
-from headgate.model.errors import InputError
+from headgate.model.errors import HeadgateError, InputError
 from headgate.model.objective import KeepUp
+from headgate.spark import warming
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
 from headgate.spark.internals.executors import active_executors, request_executors
@@ -178,6 +179,30 @@ def test_warming_starts_a_task_on_every_slot_of_the_executors_named(spark):
     (job, *_) = set(tracker.getJobIdsForGroup(None)) - before
     stage = tracker.getJobInfo(job).stageIds[0]
     assert tracker.getStageInfo(stage).numTasks == there[0].slots
+
+
+def test_warming_gives_up_where_other_tasks_have_the_slots(spark, monkeypatch):
+    monkeypatch.setattr(warming, "_PATIENCE", 2.0)
+    there = active_executors(spark)
+    slots = sum(executor.slots for executor in there)
+
+    def held(batches):
+        for batch in batches:
+            time.sleep(12)
+            yield batch
+
+    rows = spark.range(0, 2 * slots, 1, 2 * slots).mapInArrow(held, "id bigint")
+    others = threading.Thread(target=lambda: rows.write.format("noop").mode("overwrite").save())
+    others.start()
+    tracker, deadline = spark.sparkContext.statusTracker(), time.monotonic() + 30
+    while not any(tracker.getStageInfo(stage).numActiveTasks == slots for stage in tracker.getActiveStageIds()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    began = time.monotonic()
+    with pytest.raises(HeadgateError, match="other tasks had their slots for 2 s"):
+        warm_executors(spark, there)
+    assert time.monotonic() - began < 10
+    others.join()
 
 
 def test_a_query_is_drained_at_the_end_of_a_batch(spark, counting, watched):
