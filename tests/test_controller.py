@@ -203,6 +203,26 @@ def test_a_step_is_followed_in_one_move():
     assert HOUR < history.moves[1][0] < HOUR + 300
 
 
+def growing(now):
+    """From 250 records/s to 1,450/s in 40 minutes, then level."""
+    rising, level = min(now, 2400.0), max(0.0, now - 2400.0)
+    return 250 * rising + 0.25 * rising**2 + 1450 * level
+
+
+def test_a_load_that_grows_for_long_is_followed_in_fewer_moves_by_looking_ahead():
+    blind = run(arrived=growing, settings=msgspec.structs.replace(SETTINGS, ahead=0.0), executors=2, until=2400.0)
+    ahead = run(arrived=growing, executors=2, until=2400.0)
+    assert len(ahead.moves) < len(blind.moves)
+    assert ahead.moves[-1][1] >= blind.moves[-1][1]
+
+
+def test_after_a_load_has_grown_and_is_level_nothing_goes_up_again_that_had_gone_down():
+    sizes = [2, *(executors for _, executors in run(arrived=growing, executors=2, until=6 * HOUR).moves)]
+    highest = sizes.index(max(sizes))
+    assert sizes[: highest + 1] == sorted(sizes[: highest + 1])
+    assert sizes[highest:] == sorted(sizes[highest:], reverse=True)
+
+
 def test_half_the_load_is_followed_in_one_move():
     history = run(arrived=stepping(900, 450, at=HOUR), until=3 * HOUR)
     assert len(history.moves) == 2

@@ -132,13 +132,20 @@ def _ask(
         for query, seen in batches.items()
     }  # fmt: skip
 
-    def sized(objective: Objective) -> dict[str, tuple[Any, PoolAnswer]]:
-        return {query: policy.size(memory, evidence, objective, now) for query, (memory, evidence) in asked.items()}
+    def sized(objective: Objective, ahead: float = 0.0) -> dict[str, tuple[Any, PoolAnswer]]:
+        return {
+            query: policy.size(memory, replace(evidence, ahead=ahead), objective, now)
+            for query, (memory, evidence) in asked.items()
+        }
 
     sizes = sized(settings.objective)
     memory = {**state.memory, **{query: remembered for query, (remembered, _) in sizes.items()}}
     answers = tuple(answer for _, answer in sizes.values())
     need = sum(answer.executors for answer in answers)
+    if need > len(executors) and settings.ahead:
+        # More, and enough of them for as long as it takes to ask again: each move makes a batch longer.
+        answers = tuple(answer for _, answer in sized(settings.objective, settings.ahead).values())
+        need = sum(answer.executors for answer in answers)
     if need < len(executors):
         # Fewer only if they do with something to spare; if they do not, what is there is what is needed.
         safe = tuple(answer for _, answer in sized(stricter(settings.objective, settings.down_margin)).values())

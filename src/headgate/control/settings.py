@@ -26,8 +26,8 @@ class Period(msgspec.Struct, frozen=True):
 
 
 TIMES = (
-    "second_opinion", "down_stretch", "believed", "cool_down", "stale", "forgotten", "patience", "judging", "ask_again",
-    "anew",
+    "second_opinion", "ahead", "down_stretch", "believed", "cool_down", "stale", "forgotten", "patience", "judging",
+    "ask_again", "anew",
 )  # fmt: skip
 _PARTS = ("down_margin", "well_below", "alike", "tolerance")
 _COUNTS = ("evidence", "agreeing", "quota", "slots_each", "least", "most")
@@ -49,7 +49,9 @@ class Settings(msgspec.Struct, frozen=True):
     """Decisions in a row that must ask for more before more is asked for: a single slow batch moves nothing."""
     second_opinion: float = 60.0
     """Except where batches get ever longer, and the next one would take more than this."""
-    down_stretch: float = 300.0
+    ahead: float = 120.0
+    """Where the load grows and more executors are needed, those that it will need so much later; 0: those needed now."""
+    down_stretch: float = 180.0
     """Fewer executors only after the need was no higher for so long."""
     down_margin: float = 0.1
     """Fewer executors only if they meet the objective with so much to spare: noise at the edge moves nothing."""

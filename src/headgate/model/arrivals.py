@@ -75,20 +75,26 @@ def lately(batches: Sequence[MicroBatch]) -> Sequence[MicroBatch]:
     After a change of load these are few, and only they say what comes now; without one they are many, and noise in
     each of them counts for little.
     """
-    waiting = [left_behind(batch) for batch in batches[-_MOST_LATELY:]]
     last = batches[-_MOST_LATELY:]
-    rates = {}
-    for place, gap, _ in _gaps(last):
-        now, before = waiting[place], waiting[place - 1]
-        grown = now - before if now is not None and before is not None else 0
-        rates[place] = (last[place].input_rows + grown) / gap
-    if not rates:
+    came = rates(last)
+    if not came:
         return last
     # Of a batch that follows on none, nobody knows since when its records came.
-    end = first = max(rates)
-    while first in rates and abs(rates[first] - rates[end]) <= _ALIKE * max(rates[end], 1e-9):
+    end = first = max(came)
+    while first in came and abs(came[first] - came[end]) <= _ALIKE * max(came[end], 1e-9):
         first -= 1
     return last[first : end + 1]
+
+
+def rates(batches: Sequence[MicroBatch]) -> dict[int, float]:
+    """Records a second that came to each batch that follows on another, by its place."""
+    waiting = [left_behind(batch) for batch in batches]
+    came = {}
+    for place, gap, _ in _gaps(batches):
+        now, before = waiting[place], waiting[place - 1]
+        grown = now - before if now is not None and before is not None else 0
+        came[place] = (batches[place].input_rows + grown) / gap
+    return came
 
 
 def _gaps(batches: Sequence[MicroBatch]) -> Iterator[tuple[int, float, float]]:

@@ -6,6 +6,9 @@
                     L, results within F        Freshness
     answer = least n with B(n executors, state spread evenly) good enough     (`keeping_up.least_pool`)
 
+L is the rate of the last batches or, where more executors are asked for and the load grows, the rate it will have
+`ahead` seconds later (`model/rising.py`).
+
 Where no number of executors is good enough, the answer is the number beyond which more would not help, and the limit
 that explains it is named. Source: DESIGN 5.2; for even work without fixed cost it is DS2 for shared slots.
 """
@@ -23,6 +26,7 @@ from headgate.model.limits import limits
 from headgate.model.microbatch import MicroBatch
 from headgate.model.objective import CatchUp, Freshness, KeepUp, Objective
 from headgate.model.profile import profile
+from headgate.model.rising import rate_ahead
 from headgate.policies.partition_advice import partition_advice
 from headgate.policies.pool import Evidence, PoolAnswer, as_it_is
 
@@ -61,6 +65,10 @@ class CapacityPolicy(msgspec.Struct, frozen=True):
             come = msgspec.structs.replace(come, trigger=evidence.trigger)
         wish = wanted(objective, come)
         least = least_pool(model, come, wish)
+        grown = rate_ahead(evidence.batches, evidence.ahead)
+        if least is not None and grown is not None and grown > come.rate:
+            # Where no number of executors would do for what is to come, those that do now are as good as any.
+            least = least_pool(model, come, wanted(objective, msgspec.structs.replace(come, rate=grown))) or least
         pool = least or _most_that_help(model)
         # What is to be carried is more than what comes; what will be seen is what comes.
         expected = prospect(model, come, Wish(come.rate, wish.freshness), Setting(pool=pool, spread_bins=True))

@@ -7,7 +7,7 @@ that means "leave it" keeps them wanted; after a while, what has not come is no 
 A policy that looks once a period is not asked in between: on the same executors what it said last holds.
 
 The answer is the policy's own, with its own timing. Headgate's controller adds its guards when it runs such a policy:
-two decisions that agree before it grows, the highest need of five minutes before it shrinks, a rest after each change.
+two decisions that agree before it grows, the highest need of three minutes before it shrinks, a rest after each change.
 Whoever wants the policy alone follows each answer as it comes (`bare.followed`).
 """
 

@@ -1,7 +1,7 @@
 """What a policy that acts and then waits has said and nobody has done yet: it goes on saying it.
 
 An engine that follows at once never notices. A controller with guards of its own, which wants to hear a thing twice or
-for five minutes before it does it, would otherwise never do anything such a policy says.
+for three minutes before it does it, would otherwise never do anything such a policy says.
 """
 
 from collections.abc import Mapping

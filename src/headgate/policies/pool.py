@@ -25,6 +25,8 @@ class Evidence(msgspec.Struct, frozen=True, eq=False):
     """Slots of an executor that would be added."""
     trigger: float | None = None
     """The query's fixed interval in seconds; None where it has none, or where it is to be read from the batches."""
+    ahead: float = 0.0
+    """Seconds for which the answer should do where the load grows, by a policy that looks at that."""
 
 
 class PoolAnswer(msgspec.Struct, frozen=True):
