@@ -50,7 +50,7 @@ class Settings(msgspec.Struct, frozen=True):
     second_opinion: float = 60.0
     """Except where batches get ever longer, and the next one would take more than this."""
     ahead: float = 120.0
-    """Where the load grows and more executors are needed, those that it will need so much later; 0: those needed now."""
+    """Where the load rises and more executors are needed, those that it will need so much later; 0: those of now."""
     down_stretch: float = 180.0
     """Fewer executors only after the need was no higher for so long."""
     down_margin: float = 0.1
