@@ -1,6 +1,7 @@
 """`headgate produce`: what it says before it has a broker; tests/spark/test_kafka.py has one."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -44,6 +45,8 @@ def test_an_address_that_is_none_is_refused_with_the_form_that_is_one(refusal, a
     [
         (("--for", "5s"), "--for is the time of a load; give --load too, or --events instead"),
         (("--events", "0"), "--events is 0; give a whole number from 1 on"),
+        (("--events", "5", "--first", "-1"), "--first is -1; give a whole number from 0 to 1,000,000,000,000,000"),
+        (("--events", "5", "--first", "9" * 17), "give a whole number from 0 to 1,000,000,000,000,000"),
         (("--load", "constant("), "constant("),
         (("--events", "5", "--option", "padding"), "--option padding: give it as NAME=VALUE"),
         (("--events", "5", "--option", "pading=no"), 'nexmark: there is no option pading (did you mean "padding"?)'),
@@ -81,3 +84,42 @@ def test_it_ends_with_the_rate_that_came_beside_the_one_that_was_asked_for():
     fast = summary(Progress(seconds=2.0, delivered=6000, due=None), None, to)
     assert fast == "6,000 events in 2.0 s, 3,000 a second, to kafka://127.0.0.1:9092/all"
     assert summary(Progress(seconds=0.0, delivered=0, due=0), "constant(100)", to).startswith("0 events in 0.0 s, 0 a")
+
+
+class Broker:
+    """A producer as far as writing goes; it keeps the numbers of what it is given, and has delivered them at once."""
+
+    def __init__(self, settings):
+        pass
+
+    def list_topics(self, topic, timeout):
+        pass
+
+    def produce(self, topic, value, key):
+        self.numbers.append(json.loads(value)["number"])
+
+    def poll(self, seconds):
+        pass
+
+    def __len__(self):
+        return 0
+
+
+@pytest.mark.parametrize("load", [None, "constant(100k)"])
+def test_events_begin_with_the_first_that_is_asked_for_and_are_as_many_as_are_asked_for(monkeypatch, load):
+    producing = pytest.importorskip("headgate.kafka.producing")
+    monkeypatch.setattr(producing, "Producer", Broker)
+    monkeypatch.setattr(Broker, "numbers", [], raising=False)
+    to = Address("127.0.0.1:1", "all")
+    plan = ProducePlan("nexmark", to, load, 1000, processes=2, options={"padding": "false"}, first=12_345)
+    shared = producing.Shared(plan.processes)
+    shared.began.value = time.monotonic()
+    shared.go.set()
+    for part in range(plan.processes):
+        producing.write_part(plan, part, shared)
+    assert shared.problems.empty()
+    assert sorted(Broker.numbers) == list(range(12_345, 13_345))
+    assert sum(shared.delivered) == 1000
+    # 100,000 a second, and the first of them when the load begins: all are due after 10 ms, of which 5 ms are half.
+    halfway = producing.progress(plan, shared, shared.began.value + 0.005)
+    assert halfway.due in (None, 499, 500)

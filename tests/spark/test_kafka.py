@@ -84,6 +84,15 @@ def test_several_processes_write_each_event_once_and_what_belongs_together_to_on
     assert "has 4,000 records; name another topic, or give --append to add to them" in again.stderr
 
 
+def test_a_run_that_was_stopped_goes_on_with_the_event_it_is_told(broker):
+    address = f"kafka://{broker.servers}/goes-on"
+    command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", address, "--option", "padding=false"]
+    for words in (["--events", "300"], ["--append", "--first", "300", "--events", "200"]):
+        done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert sorted(value["number"] for _, _, value in records(address, 500)) == list(range(500))
+
+
 def test_a_topic_that_is_not_there_or_was_made_anew_is_an_error_and_not_an_empty_stream(broker):
     with pytest.raises(InputError, match="nothing: there is no such topic"):
         TopicReader(Address(broker.servers, "nothing"), None).initialOffset()

@@ -22,13 +22,18 @@ examples:
   headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --events 1000000 --processes 2
   headgate produce sentences --to kafka://127.0.0.1:9092/text --load 'constant(60)' --option words=10
   headgate produce psm --to kafka://127.0.0.1:9092/clicks --load 'constant(5k)' --option products=100
+  headgate produce nexmark --to kafka://127.0.0.1:9092/nexmark --append --first 400000 --events 600000
 
 A topic that is not there is made. Without --for and --events it goes on until Ctrl-C. `make kafka` starts a broker on
-this machine.
+this machine. Events begin with number 0 each time, with --append too; --first goes on where an earlier run ended. One
+process that is stopped after 400,000 events has written 0 to 399,999; of several, some are further than others.
 
 exit codes: 0 all that was due is written, 1 it was stopped before, 2 something wrong with the input or the broker; one
 line on standard error says what
 """
+
+_FURTHEST = 10**15
+"""Further on, the time of an event is one that Spark does not know."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partitions", type=count, default=4, metavar="N", help="of a topic that is not there (default: 4)"
     )
-    parser.add_argument("--append", action="store_true", help="write to a topic that has records")
+    parser.add_argument(
+        "--append",
+        action="store_true",
+        help="write to a topic that has records; from event 0 on, unless --first is given",
+    )
+    parser.add_argument(
+        "--first", type=count, default=0, metavar="N", help="begin with event number N, when the load does (default: 0)"
+    )
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="of the workload, for example padding=false"
     )
@@ -60,9 +72,11 @@ def run(given: argparse.Namespace) -> int:
         value = getattr(given, name)
         if value is not None and value < 1:
             raise InputError(f"--{name} is {value}; give a whole number from 1 on")
+    if not 0 <= given.first <= _FURTHEST:
+        raise InputError(f"--first is {given.first}; give a whole number from 0 to {_FURTHEST:,}")
     to = address_from_text(given.to)
     options = dict(name_and_value(text) for text in given.option)
-    plan = ProducePlan(given.workload, to, given.load, _events(given), given.processes, options)
+    plan = ProducePlan(given.workload, to, given.load, _events(given), given.processes, options, given.first)
     plan_rows(plan)  # says what is wrong with the options before a topic is made
     if not make_topic(to, given.partitions) and not given.append and (there := records_in(to)):
         raise InputError(f"{to} has {there:,} records; name another topic, or give --append to add to them")

@@ -16,10 +16,12 @@ class ProducePlan(msgspec.Struct, frozen=True):
     load: str | None
     """None: as fast as it goes."""
     events: int | None
-    """None: until somebody stops it."""
+    """So many, from the first on. None: until somebody stops it."""
     processes: int = 1
     options: Mapping[str, str] = {}
     """Of the workload's source."""
+    first: int = 0
+    """The number of the event that it begins with, when the load does."""
 
 
 class Progress(msgspec.Struct, frozen=True):

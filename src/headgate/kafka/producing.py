@@ -1,8 +1,9 @@
 """A workload written to a topic at the rate of a load, by several processes.
 
-Event n is due when the load has come to more than n records, whoever writes it: the processes take turns by stripes of
-numbers, and each writes all of its own that are due. So the rate is that of the load however many there are, and an
-event is written once: by an idempotent producer, which a retry does not make write it twice.
+Event n is due when the load has come to more than n records, less the number that it begins with, whoever writes it:
+the processes take turns by stripes of numbers, and each writes all of its own that are due. So the rate is that of the
+load however many there are, and an event is written once: by an idempotent producer, which a retry does not make write
+it twice.
 
 The processes share one clock, which is never set back, and end with whoever started them, however that ends.
 """
@@ -202,7 +203,8 @@ class _Writer:
 
     def _due(self) -> Iterator[Numbers]:
         """The numbers that are this process's, some at a time, as they become due."""
-        at, end, last = 0, self._plan.events, 0.0
+        at, last = self._plan.first, 0.0
+        end = None if self._plan.events is None else at + self._plan.events
         while not self.is_over() and (end is None or at < end):
             now = time.monotonic() - self._shared.began.value
             due = self._due_by(now)
@@ -219,7 +221,7 @@ class _Writer:
             at, last = until, now
 
     def _due_by(self, seconds: float) -> int:
-        return 2**62 if self._load is None else int(self._load.records(seconds))
+        return self._plan.first + (2**62 if self._load is None else int(self._load.records(seconds)))
 
     def _write(self, key: str, value: str) -> bool:
         """False if it is over before there is room for it."""
