@@ -106,6 +106,10 @@ def test_a_limit_that_is_none_is_refused_by_name(most):
         workload_stream(Reader(), NexmarkSource, {"load": "constant(10)", "rows_per_batch": most})
 
 
+def test_the_job_for_nexmark_has_the_days_and_hours_that_its_queries_are_compared_by():
+    assert read_job(JOBS / "nexmark.toml").cluster.conf == {"spark.sql.session.timeZone": "UTC"}
+
+
 def test_the_job_for_nexmark_takes_as_much_as_its_executors_do_in_a_trigger():
     job = read_job(JOBS / "nexmark.toml")
     # Four executors of one slot, 5 ms an event, and five seconds, which is the trigger where none is named.
