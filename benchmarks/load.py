@@ -34,7 +34,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
-from headgate.jobs.bench_figures import due_at
 from headgate.kafka.address import Address
 from headgate.kafka.jars import KAFKA, jars
 from headgate.kafka.local_broker import LocalBroker
@@ -45,7 +44,7 @@ from headgate.model.errors import InputError
 from headgate.model.microbatch import MicroBatch
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.probe import Probe
-from headgate.workloads.load import Load, load_from_text
+from headgate.workloads.load import Load, due_at, load_from_text
 from headgate.workloads.nexmark.source import NexmarkSource
 from verdicts import exit_code, verdict
 

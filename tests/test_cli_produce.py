@@ -81,6 +81,12 @@ def test_it_ends_with_the_rate_that_came_beside_the_one_that_was_asked_for():
     # All 6,000 events of a minute at 100 a second, which took 75 s: 80 a second.
     slow = summary(Progress(seconds=75.0, delivered=6000, due=6000), "constant(100)", to)
     assert slow == "6,000 events in 75.0 s, 80 a second of 100 asked for, to kafka://127.0.0.1:9092/all"
+    # 1,000 events of 10 s at 100 a second, the last one delivered 30 ms late; nothing after the step was asked for.
+    step = summary(Progress(seconds=10.03, delivered=1000, due=1000), "step(100 -> 100k @ 10s)", to)
+    assert step == "1,000 events in 10.0 s, 100 a second of 100 asked for, to kafka://127.0.0.1:9092/all"
+    # Stopped after 15 s, when 10 s at 100 and 5 s at 400 had come to 3,000, and 1,500 were written.
+    stopped = summary(Progress(seconds=15.0, delivered=1500, due=3000), "step(100 -> 400 @ 10s)", to)
+    assert stopped == "1,500 events in 15.0 s, 100 a second of 200 asked for, to kafka://127.0.0.1:9092/all"
     fast = summary(Progress(seconds=2.0, delivered=6000, due=None), None, to)
     assert fast == "6,000 events in 2.0 s, 3,000 a second, to kafka://127.0.0.1:9092/all"
     assert summary(Progress(seconds=0.0, delivered=0, due=0), "constant(100)", to).startswith("0 events in 0.0 s, 0 a")

@@ -10,7 +10,7 @@ from headgate.kafka.address import Address, address_from_text
 from headgate.kafka.produce_plan import ProducePlan, Progress
 from headgate.model.durations import seconds
 from headgate.model.errors import InputError
-from headgate.workloads.load import load_from_text
+from headgate.workloads.load import due_at, load_from_text
 
 DESCRIPTION = """\
 Write the events of a workload to a topic of Kafka as JSON, keyed, each once, as they become due by a load.
@@ -87,14 +87,16 @@ def run(given: argparse.Namespace) -> int:
 
 
 def summary(done: Progress, load: str | None, to: Address) -> str:
-    """What was written and how fast, beside what the load asked for in that time.
+    """What was written and how fast, beside how fast the load had asked for what was due by then.
+
+    What it would ask for after the last event of all is no part of that.
 
     >>> done = Progress(seconds=20.0, delivered=1900, due=2000)
     >>> summary(done, "step(50 -> 150 @ 10s)", Address("127.0.0.1:9092", "all"))
     '1,900 events in 20.0 s, 95 a second of 100 asked for, to kafka://127.0.0.1:9092/all'
     """
     rate = done.delivered / done.seconds if done.seconds else 0.0
-    asked = load_from_text(load).records(done.seconds) / done.seconds if load is not None and done.seconds else None
+    asked = done.due / due_at(load_from_text(load), done.due, done.seconds) if load is not None and done.due else None
     of = "" if asked is None else f" of {asked:,.0f} asked for"
     return f"{done.delivered:,} events in {done.seconds:.1f} s, {rate:,.0f} a second{of}, to {to}"
 

@@ -11,7 +11,6 @@ batches, and of these slopes the median (Theil, Sen), which neither a single lon
 moves by much.
 """
 
-import bisect
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ import numpy as np
 
 from headgate.jobs.bench_result import FLINK_PER_CORE, BenchPlan, Measured, Percentiles
 from headgate.model.microbatch import MicroBatch
-from headgate.workloads.load import Load
+from headgate.workloads.load import Load, due_at
 from headgate.workloads.query import Query
 
 _POINTS = 20
@@ -155,14 +154,3 @@ def _ages(batch: MicroBatch, load: Load) -> Iterator[tuple[float, float]]:
         ended = _ended(batch) / 1000 - json.loads(source.end)["began"]
         for number in np.linspace(start, end, _POINTS, endpoint=False):
             yield ended - due_at(load, float(number) + 1, ended), (end - start) / _POINTS
-
-
-def due_at(load: Load, number: float, latest: float) -> float:
-    """The second at which so many records were due, to a millisecond; not after `latest`.
-
-    >>> from headgate.workloads.load import load_from_text
-    >>> round(due_at(load_from_text("constant(100)"), 250, 60.0), 2)
-    2.5
-    """
-    milliseconds = range(max(1, round(latest * 1000)))
-    return bisect.bisect_left(milliseconds, number, key=lambda moment: load.records(moment / 1000)) / 1000

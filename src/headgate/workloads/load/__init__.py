@@ -10,7 +10,7 @@ the source is asked.
 from headgate.workloads.load.climb import Climb
 from headgate.workloads.load.combined import Product, Sum
 from headgate.workloads.load.language import LoadError, load_from_text
-from headgate.workloads.load.profile import Load
+from headgate.workloads.load.profile import Load, due_at
 from headgate.workloads.load.shapes import Constant, Ramp, Sine, Spike, Square, Step
 from headgate.workloads.load.trace import Trace
 from headgate.workloads.load.walk import Walk
@@ -29,5 +29,6 @@ __all__ = [
     "Sum",
     "Trace",
     "Walk",
+    "due_at",
     "load_from_text",
 ]

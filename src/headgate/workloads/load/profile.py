@@ -1,5 +1,6 @@
 """What every load profile can say."""
 
+import bisect
 from collections.abc import Iterator
 
 import msgspec
@@ -43,6 +44,17 @@ class Load(msgspec.Struct, frozen=True):
         return Product((self, other if isinstance(other, Load) else Constant(float(other))))
 
     __rmul__ = __mul__
+
+
+def due_at(load: Load, number: float, latest: float) -> float:
+    """The second at which so many records were due, to a millisecond; not after `latest`.
+
+    >>> from headgate.workloads.load import load_from_text
+    >>> round(due_at(load_from_text("constant(100)"), 250, 60.0), 2)
+    2.5
+    """
+    milliseconds = range(max(1, round(latest * 1000)))
+    return bisect.bisect_left(milliseconds, number, key=lambda moment: load.records(moment / 1000)) / 1000
 
 
 def at_least_zero(shape: str, name: str, *values: float) -> None:
