@@ -81,11 +81,14 @@ def run(given: argparse.Namespace) -> int:
     for name, value in (("--slots", given.slots), ("--rows-per-batch", given.rows_per_batch)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}; give a whole number from 1 on")
-    if given.load is not None:
-        load_from_text(given.load)  # says what is wrong with it before anything starts
     options = dict(name_and_value(text) for text in given.option)
     rows_of(given.what, options, "--load, --rows-per-batch and --slots")  # the same for options
     warm_up, lasting = seconds(given.warm_up), seconds(given.seconds)
+    if given.load is not None and load_from_text(given.load).records(warm_up + lasting) < 1:
+        raise InputError(
+            f"--load {given.load} brings no event within the {warm_up + lasting:g} s of --warm-up and --seconds; "
+            "give a load that does, or more time"
+        )
     plan = BenchPlan(
         given.what,
         chosen(given.what, [name.strip() for name in given.queries.split(",")] if given.queries else []),

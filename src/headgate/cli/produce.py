@@ -109,6 +109,10 @@ def _events(given: argparse.Namespace) -> int | None:
         if load is None:
             raise InputError("--for is the time of a load; give --load too, or --events instead")
         limits.append(int(load.records(seconds(given.lasting))))
+        if not limits[-1]:
+            raise InputError(f"--load {given.load} brings no event within {given.lasting}; give another, or more time")
+    if load is not None and not load.highest():
+        raise InputError(f"--load {given.load} never brings an event; give another")
     return min(limits) if limits else None
 
 
