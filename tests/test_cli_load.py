@@ -52,6 +52,7 @@ def test_a_ramp_by_parts_is_shown_with_its_steps(capsys):
     [
         (["load", "show", "stap(1 -> 2 @ 3s)"], 'load, character 1: there is no load stap (did you mean "step"?)'),
         (["load", "show", "1", "--for", "soon"], '"soon" is no duration'),
+        (["load", "show", "walk(1k)", "--for", "999999999d"], "are too many to go, 100,000,000 are the most"),
         (["load", "draw", "1"], "show"),
     ],
 )

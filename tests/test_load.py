@@ -1,6 +1,7 @@
 import math
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from headgate.workloads.load import (
     Walk,
     load_from_text,
 )
+from headgate.workloads.scrambled import unit_interval
 
 rates = st.floats(0, 1e6)
 times = st.floats(0.1, 100)
@@ -134,6 +136,70 @@ def test_a_walk_goes_the_same_way_every_time_and_stays_within_a_factor_of_four()
     assert rates != [Walk(1000.0, by=0.3, every=1.0, seed=6).rate(second) for second in range(5000)]
 
 
+def way(seed, by, steps):
+    """The first steps as they are defined, one after the other: drawn by number, turned back at a factor of four."""
+    far, place, found = math.log(4), 0.0, [1.0]
+    for chance in unit_interval(np.arange(1, steps, dtype=np.uint64), salt=seed).tolist():
+        place += math.log1p(by) * (chance * 2 - 1)
+        if abs(place) > far:
+            place = math.copysign(2 * far, place) - place
+        found.append(math.exp(place))
+    return found
+
+
+@pytest.mark.parametrize(("seed", "by"), [(0, 0.1), (3, 0.3), (2**53, 1.0)])
+def test_a_walk_is_the_same_to_the_last_bit_whichever_way_it_is_asked(seed, by):
+    steps = way(seed, by, 5000)
+    sums = list(accumulate(steps, initial=0.0))
+    walk = Walk(1000.0, by=by, every=10.0, seed=seed)
+    for at in (4999, 0, 1023, 1024, 1025, 3000, 2047, 2048):
+        assert walk.rate(10.0 * at + 3.0) == 1000.0 * steps[at]
+        assert walk.records(10.0 * at) == 1000.0 * (sums[at] * 10.0)
+
+
+def test_a_walk_of_large_steps_turns_back_as_often_as_it_must():
+    # By 2,000 % a step goes up to 3.04 of a logarithm of which there are 2.77 from end to end.
+    rates = [Walk(1000.0, by=20.0, every=1.0, seed=1).rate(second) for second in range(5000)]
+    assert 250 * (1 - 1e-9) <= min(rates) < 260
+    assert 3900 < max(rates) <= 4000 * (1 + 1e-9)
+
+
+def test_going_on_with_a_walk_costs_as_much_as_the_steps_that_are_new(monkeypatch):
+    drawn = []
+
+    def counted(numbers, salt):
+        drawn.append(len(numbers))
+        return unit_interval(numbers, salt)
+
+    monkeypatch.setattr("headgate.workloads.load.walk.unit_interval", counted)
+    walk = Walk(1000.0, every=1.0, seed=987_654_321)
+    for second in range(0, 300_000, 500):
+        walk.records(second + 0.5)
+    assert 299_500 <= sum(drawn) <= 302_000  # each once, and the last few ahead of time
+
+
+def test_a_seed_is_taken_to_its_last_digit():
+    one, other = (load_from_text(f"walk(1k seed {seed})") for seed in (2**53 + 1, 2**53))
+    assert (one.seed, other.seed) == (9007199254740993, 9007199254740992)
+    assert one.rate(15) != other.rate(15)
+    assert load_from_text(f"walk(1k seed {2**64 - 1})").seed == 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        # 10^9 days less one are 8.64e13 seconds.
+        ("walk(1k)", "walk: 8.64e+12 steps of 10s are too many to go, 100,000,000 are the most; give less time"),
+        ("walk(1k every 1e-320)", "walk: inf steps of"),
+        ("walk(1k) * sine(2 +- 1 every 1h)", "product: its rates change more than 10,000,000 times, too often to"),
+    ],
+)
+def test_more_time_than_a_load_can_be_followed_for_is_refused(text, why):
+    with pytest.raises(InputError) as told:
+        load_from_text(text).records(999_999_999 * 86_400.0)
+    assert str(told.value).startswith(why)
+
+
 @pytest.mark.parametrize(
     ("text", "load"),
     [
@@ -178,6 +244,10 @@ def test_loads_are_read_as_people_write_them(text, load):
         ("constant(5k) 3", 13, "join loads with + or *"),
         ("walk(5k seed 3.5)", 13, "whole number"),
         ("walk(5k seed 3 seed 4)", 15, "seed is there twice"),
+        ("walk(5k seed 3e5)", 13, "whole number"),
+        ("walk(5k seed " + "9" * 400 + ")", 13, "a whole number of 400 digits; 20 are the most"),
+        ("walk(5k seed " + "9" * 9000 + ")", 13, "a whole number of 9,000 digits; 20 are the most"),
+        ("1 + walk(5k seed 18446744073709551616)", 4, "give a whole number from 0 to 18446744073709551615"),
         ("ramp(1 -> 2 over 5s for 3s)", 20, "does not belong here"),
         ("ramp(1 -> 2)", 11, "over is missing; write ramp(0 -> 8k over 10m) or ramp(1k -> 4k by 5% every 10s)"),
         ("ramp(1 -> 2 by 5%)", 17, "every is missing; write ramp(1k -> 4k by 5% every 10s)"),

@@ -3,15 +3,20 @@
 import bisect
 import heapq
 import math
+from array import array
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
+from headgate.model.errors import InputError
 from headgate.workloads.load.profile import Load, at_least_zero
 from headgate.workloads.load.shapes import Constant
 
 _NODES, _WEIGHTS = (part.tolist() for part in np.polynomial.legendre.leggauss(8))
+_MOST_CORNERS = 10_000_000
+"""Of an area that is added up: 160 MB."""
 
 
 class Sum(Load, frozen=True):
@@ -101,14 +106,20 @@ class _Area:
 
     def __init__(self, load: Load) -> None:
         self._load = load
-        self._corners, self._sums = [0.0], [0.0]
+        self._corners, self._sums = array("d", [0.0]), array("d", [0.0])
         self._reached = 0.0
 
     def up_to(self, seconds: float) -> float:
         """From the beginning."""
         if seconds > self._reached:
             # Ahead of time and in doubling steps: a source asks for a little more each time.
-            self._reached = max(2 * seconds, 60.0)
+            reached = max(2 * seconds, 60.0)
+            if next(islice(self._load.corners(reached), _MOST_CORNERS, None), None) is not None:
+                raise InputError(
+                    f"product: its rates change more than {_MOST_CORNERS:,} times, too often to add up {seconds:g} s "
+                    "of it; give less time, or parts that change less often"
+                )
+            self._reached = reached
             for corner in self._load.corners(self._reached):
                 if corner > self._corners[-1]:
                     self._sums.append(self._sums[-1] + self._piece(self._corners[-1], corner))

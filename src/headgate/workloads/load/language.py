@@ -32,6 +32,8 @@ _UNITS: Mapping[Kind, Mapping[str, float]] = {
     "rate": RATES, "time": TIMES, "part": PARTS, "number": {"": 1.0}, "count": {"": 1.0},
 }  # fmt: skip
 _DEEPEST = 50
+_LONGEST_COUNT = 20
+"""Digits of a whole number; no seed has more."""
 
 
 class LoadError(InputError):
@@ -244,8 +246,18 @@ class _Reading:
                 raise self._error(f"expected the name of a file, found {self._seen()}")
             self._at = found.end()
             return next(one for one in found.groups() if one is not None)
-        number = self._number(kind)
-        return int(number) if kind == "count" else number
+        return self._count() if kind == "count" else self._number(kind)
+
+    def _count(self) -> int:
+        """As it is written: as a float it would lose its last digits."""
+        at = self._blanks()
+        self._number("count")
+        digits = self._text[at : self._at].strip()
+        if not digits.isdigit():
+            raise self._error("expected a whole number", at)
+        if len(digits) > _LONGEST_COUNT:
+            raise self._error(f"a whole number of {len(digits):,} digits; {_LONGEST_COUNT} are the most", at)
+        return int(digits)
 
     def _number(self, kind: Kind) -> float:
         at = self._blanks()
@@ -264,8 +276,6 @@ class _Reading:
                 raise self._error(f'"{unit}" is no unit of a {kind} ({known})', found.start(2))
         else:
             self._at = found.end()
-        if kind == "count" and not digits.isdigit():
-            raise self._error("expected a whole number", at)
         return float(digits) * units[unit]
 
     def _leads(self, lead: str) -> bool:
