@@ -100,6 +100,13 @@ def test_a_word_count_without_sentences_is_refused():
         sentence_options({"words": 3})
 
 
+def test_a_rate_beside_a_load_is_refused_though_a_preset_is_there_too():
+    for given in ({"rate": 5, "load": "constant(7)"}, {"preset": "heron", "rate": 5, "load": "constant(7)"}):
+        with pytest.raises(InputError) as refused:
+            sentence_options(word_count_options(given))
+        assert str(refused.value) == "[options] rate and load both say how many sentences come; leave one of them out"
+
+
 def test_options_without_a_preset_stay_as_they_are():
     assert word_count_options({"rate": 60}) == {"rate": 60}
 
@@ -109,6 +116,8 @@ def test_options_without_a_preset_stay_as_they_are():
     [
         ({"preset": "herron"}, '[options] preset: there is no herron (did you mean "heron"?)'),
         ({"preset": 3}, "[options] preset: there is no 3"),
+        ({"rate": 5, "slower": 10}, "[options] slower scales a preset, and there is none; leave it out"),
+        ({"rate": 5, "smaller": 10}, "[options] smaller scales a preset, and there is none; leave it out"),
         ({"preset": "heron", "slower": 0}, "slower is 0; give a number above 0"),
         ({"preset": "heron", "smaller": "much"}, "[options] smaller is 'much'; give a number above 0"),
         ({"preset": "heron", "slower": True}, "[options] slower is True; give a number above 0"),

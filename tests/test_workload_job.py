@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from headgate.jobs.build_function import load_build
 from headgate.jobs.job_file import read_job
+from headgate.jobs.job_settings import JobSettings
 from headgate.jobs.workload_stream import workload_stream
 from headgate.model.errors import InputError
 from headgate.workloads.nexmark.source import NexmarkSource
@@ -104,6 +106,34 @@ def test_a_batch_of_generated_events_takes_no_more_than_is_said():
 def test_a_limit_that_is_none_is_refused_by_name(most):
     with pytest.raises(InputError, match=r"\[options\] rows_per_batch is .*; give a whole number from 1 on"):
         workload_stream(Reader(), NexmarkSource, {"load": "constant(10)", "rows_per_batch": most})
+
+
+@pytest.mark.parametrize(
+    ("job", "option", "said"),
+    [
+        ("nexmark", "rows_per_bach", 'rows_per_bach (did you mean "rows_per_batch"?)'),
+        ("nexmark", "triger", 'triger (did you mean "trigger"?)'),
+        ("psm", "event_rate", "event_rate"),
+        ("word_count", "triger", 'triger (did you mean "trigger"?)'),
+        ("word_count", "second_per_word", 'second_per_word (did you mean "seconds_per_word"?)'),
+        ("word_count", "source.words", "source.words"),
+    ],
+)
+def test_an_option_that_a_job_does_not_take_is_refused_by_name_before_anything_is_read(tmp_path, job, option, said):
+    made = read_job(JOBS / f"{job}.toml")
+    settings = JobSettings(str(tmp_path), {**made.options, option: 5}, made.parallelism, {})
+    with pytest.raises(InputError) as refused:
+        load_build(made)(None, settings)
+    assert str(refused.value).startswith(f"[options] there is no option {said}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("job", sorted(file.stem for file in JOBS.glob("*.toml")))
+def test_the_options_of_every_example_are_taken(tmp_path, job):
+    # Without Spark it ends where the first stream is read, which is after all options were looked at.
+    made = read_job(JOBS / f"{job}.toml")
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'dataSource'"):
+        load_build(made)(None, JobSettings(str(tmp_path), made.options, made.parallelism, {}))
 
 
 def test_the_job_for_nexmark_has_the_days_and_hours_that_its_queries_are_compared_by():

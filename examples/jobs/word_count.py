@@ -22,14 +22,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.jobs.workload_stream import workload_stream
+from headgate.jobs.workload_stream import refuse_unknown, workload_stream
 from headgate.workloads.sentences import SentencesSource
 from headgate.workloads.throttle import throttle
-from headgate.workloads.word_count import sentence_options, word_count_options
+from headgate.workloads.word_count import WORD_COUNT_OPTIONS, sentence_options, word_count_options
 
 
 def build(spark, settings):
     """Sentences, split by an operator that takes its time, counted by word."""
+    refuse_unknown(settings.options, (*WORD_COUNT_OPTIONS, "output", "trigger"))
     options = word_count_options(settings.options)
     sentences = workload_stream(spark, SentencesSource, sentence_options(options))
     words = settings.exchange(sentences, "parse").mapInArrow(

@@ -14,15 +14,19 @@ Options:
 * `trigger`, and `output`: a folder for rows that are final; without one they go nowhere.
 """
 
-from headgate.jobs.workload_stream import workload_stream
+from headgate.jobs.workload_stream import SOURCE_OPTIONS, refuse_unknown, workload_stream
 from headgate.model.errors import InputError, did_you_mean
 from headgate.workloads.registry import WORKLOADS
 from headgate.workloads.throttle import throttle
+
+ASKED = ("workload", "query", "redis", "seconds_per_event", "trigger", "output")
+READ = ("load", SOURCE_OPTIONS, "from", "through", "rows_per_batch")
 
 
 def build(spark, settings):
     """The query that the options name."""
     options = settings.options
+    refuse_unknown(options, (*ASKED, *READ))
     workload = one_of("workload", WORKLOADS, options)
     query = one_of("query", workload.queries, options)
     if "redis" in options:

@@ -7,7 +7,7 @@
   everything that was written so far.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +17,8 @@ from headgate.model.errors import InputError, did_you_mean
 from headgate.workloads.generated import GeneratedSource
 
 _OF_SOURCE = "source."
+SOURCE_OPTIONS = "source.NAME"
+"""Stands for all of them where a job says which options it takes."""
 _PYTHON, _CONNECTOR = "python", "connector"
 
 
@@ -25,6 +27,18 @@ def workload_stream(spark: SparkSession, source: type[GeneratedSource], options:
     if ("load" in options) == ("from" in options):
         raise InputError("[options] needs either load, as in 'constant(100)', or from, as in 'kafka://HOST:PORT/TOPIC'")
     return _out_of_topic(spark, source, options) if "from" in options else _made(spark, source, options)
+
+
+def refuse_unknown(options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """`InputError` for an option that a job does not take; those of the source are the source's to refuse.
+
+    >>> refuse_unknown({"triger": "5 seconds"}, ("load", "trigger"))
+    Traceback (most recent call last):
+    headgate.model.errors.InputError: [options] there is no option triger (did you mean "trigger"?)
+    """
+    for name in options:
+        if name not in known and not (name.startswith(_OF_SOURCE) and SOURCE_OPTIONS in known):
+            raise InputError(f"[options] there is no option {name}{did_you_mean(name, known)}")
 
 
 def _made(spark: SparkSession, source: type[GeneratedSource], options: Mapping[str, Any]) -> DataFrame:

@@ -64,6 +64,9 @@ WORD_COUNTS = {
 _SCALES = ("slower", "smaller")
 _READING = ("from", "through", "rows_per_batch")
 _MAKING = ("rate", "load", "words", "partitions")
+_TAKING = ("seconds_per_sentence", "seconds_per_word")
+WORD_COUNT_OPTIONS = (*_MAKING, *_READING, *_TAKING, "preset", *_SCALES)
+"""All that a job may be given for it."""
 
 
 def word_count_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +79,9 @@ def word_count_options(given: Mapping[str, Any]) -> dict[str, Any]:
     0.05
     """
     if "preset" not in given:
+        for name in _SCALES:
+            if name in given:
+                raise InputError(f"[options] {name} scales a preset, and there is none; leave it out")
         return dict(given)
     name = given["preset"]
     if name not in WORD_COUNTS:
@@ -114,6 +120,8 @@ def sentence_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(
             "[options] needs a rate, in sentences a second, a load, or from, as in 'kafka://HOST:PORT/TOPIC'"
         )
+    if "rate" in options and "load" in options:
+        raise InputError("[options] rate and load both say how many sentences come; leave one of them out")
     load = options.get("load") or str(Constant(float(options["rate"])))
     made = {"source.partitions": options.get("partitions", 4), "source.words": options.get("words", 10)}
     return {"load": load, **made, **reading}
