@@ -188,10 +188,10 @@ def test_warming_gives_up_where_other_tasks_have_the_slots(spark, monkeypatch):
 
     def held(batches):
         for batch in batches:
-            time.sleep(12)
+            time.sleep(8)
             yield batch
 
-    rows = spark.range(0, 2 * slots, 1, 2 * slots).mapInArrow(held, "id bigint")
+    rows = spark.range(0, slots, 1, slots).mapInArrow(held, "id bigint")
     others = threading.Thread(target=lambda: rows.write.format("noop").mode("overwrite").save())
     others.start()
     tracker, deadline = spark.sparkContext.statusTracker(), time.monotonic() + 30
@@ -201,7 +201,7 @@ def test_warming_gives_up_where_other_tasks_have_the_slots(spark, monkeypatch):
     began = time.monotonic()
     with pytest.raises(HeadgateError, match="other tasks had their slots for 2 s"):
         warm_executors(spark, there)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 7
     others.join()
 
 
