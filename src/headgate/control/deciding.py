@@ -27,6 +27,8 @@ _RECENT = 3
 _FAR_MORE = 1.25
 _ENOUGH = 2
 """So many batches to which records came at one rate say what the rate is."""
+_Batches: TypeAlias = Mapping[str, tuple[MicroBatch, ...]]
+"""Of some queries, oldest first."""
 
 
 class Expected(NamedTuple):
@@ -98,9 +100,6 @@ def _unknown_need(state: State, now: float, settings: Settings) -> str:
         return f"{several if len(state.unheard) > 1 else 'a query runs here of which'} no batch was seen"
     silent = silent_for_long(state, now, settings.stale)
     return f"{state.batches[silent[0]][-1].name or silent[0]} is silent" if silent else ""
-
-
-_Batches: TypeAlias = Mapping[str, tuple[MicroBatch, ...]]
 
 
 def _ask(

@@ -105,7 +105,9 @@ class SparkEngine:
     def queries(self) -> tuple[str, ...] | None:
         """All that run in the application, whoever looks after them; looked for now and then."""
         if time.monotonic() - self._listed[0] >= _GLANCE:
-            self._listed = time.monotonic(), queries_of_the_application(self._spark)
+            found = queries_of_the_application(self._spark)
+            # One look that fails does not mean that nobody runs but those who speak.
+            self._listed = time.monotonic(), self._listed[1] if found is None else found
         return self._listed[1]
 
     def carry_out(self, action: Action) -> None:

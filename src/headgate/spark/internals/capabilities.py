@@ -52,6 +52,11 @@ def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
     measures = _has(jvm, "org.apache.spark.status.AppStatusStore", "taskList")
     return (
         _capability("measure batches live", measures, "read the event log instead"),
+        _capability(
+            "know every query of the application",
+            _has(jvm, "org.apache.spark.sql.internal.SharedState", "activeStreamingQueries"),
+            "this Spark has no such call: executors are sized for the queries that are looked after alone",
+        ),
         _capability("add and remove executors", asks and fixed is None, fixed or "this Spark has no such call: advise"),
         _capability(
             "let executors leave gracefully",

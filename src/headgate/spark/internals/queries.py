@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -32,7 +33,7 @@ def queries_of_the_application(spark: SparkSession) -> tuple[str, ...] | None:
     """
     try:
         listed = str(spark._jsparkSession.sharedState().activeStreamingQueries().keySet().toString())
-    except Exception:
+    except Py4JError:
         return None
     return tuple(sorted(one for one in listed.strip("[]").split(", ") if one))
 
