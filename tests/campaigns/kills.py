@@ -271,13 +271,15 @@ def entries(folder: Path, after: int = 0) -> list[tuple[int, Entry]]:
 def wait_for(folder: Path, step: Step, after: int, what: str, running: Running) -> int:
     """The number of the first entry after this one that shows the step."""
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        for number, entry in entries(folder, after):
-            if step(entry):
-                return number
-        if running.process.poll() is not None:
-            raise KillError(f"the job ended with {running.process.returncode} while waiting for {what}")
-        time.sleep(0.02)
+    with Journal(folder / "journal.db", read_only=True) as journal:  # opened once: that costs more than looking
+        while time.monotonic() < deadline:
+            for number, entry in journal.entries(after):
+                if step(entry):
+                    return number
+                after = number
+            if running.process.poll() is not None:
+                raise KillError(f"the job ended with {running.process.returncode} while waiting for {what}")
+            time.sleep(0.02)
     raise KillError(f"{what} did not come within {PATIENCE:.0f} s")
 
 

@@ -87,7 +87,8 @@ def test_several_processes_write_each_event_once_and_what_belongs_together_to_on
 def test_a_run_that_was_stopped_goes_on_with_the_event_it_is_told(broker):
     address = f"kafka://{broker.servers}/goes-on"
     command = [sys.executable, "-m", "headgate", "produce", "nexmark", "--to", address, "--option", "padding=false"]
-    for words in (["--events", "300"], ["--append", "--first", "300", "--events", "200"]):
+    on = ["--append", "--first", "300", "--events", "200", "--load", "constant(2k)", "--processes", "2"]
+    for words in (["--events", "300"], on):
         done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert sorted(value["number"] for _, _, value in records(address, 500)) == list(range(500))

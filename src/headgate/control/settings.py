@@ -44,13 +44,13 @@ class Settings(msgspec.Struct, frozen=True):
     slots_each: int = 1
     """Slots of an executor that is added, where none is there to tell."""
     evidence: int = 3
-    """Warm batches that are needed before anything is decided."""
+    """Warm batches that are needed before anything is decided; one where each is much longer than the last."""
     agreeing: int = 2
     """Decisions in a row that must ask for more before more is asked for: a single slow batch moves nothing."""
     second_opinion: float = 60.0
-    """Except where batches get ever longer, and the next one would take more than this."""
+    """Except where batches get ever longer, and three show the rate or the next one would take more than this."""
     ahead: float = 120.0
-    """Where the load rises and more executors are needed, those that it will need so much later; 0: those of now."""
+    """Where the load rises and more are needed, `capacity` asks for those of so much later; 0: for those of now."""
     down_stretch: float = 180.0
     """Fewer executors only after the need was no higher for so long."""
     down_margin: float = 0.1
