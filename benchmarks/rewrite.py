@@ -22,8 +22,6 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from headgate.formats.checkpoint.folders import LocalFolders
-from headgate.formats.checkpoint.reader import read_state
 from headgate.spark.internals.queries import end_after_this_batch, left_uncommitted
 from headgate.spark.local_cluster import LocalCluster
 from headgate.spark.rewriting import rewrite
@@ -74,15 +72,15 @@ def rewritten(spark: SparkSession, megabytes: int, width: int, over: Sequence[in
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = folder + "/checkpoint"
         filled(spark, megabytes, width, checkpoint)
-        size = read_state(LocalFolders(checkpoint)).bytes
         for bins in (*over, BINS):
             done = rewrite(spark, checkpoint, bins, keep_backup=False)
             took = next(phase.seconds for phase in done.phases if phase.name == "rewrite")
             ran.append(Ran(done.rows * width, took, done.expected))
             phases = ", ".join(f"{phase.name} {phase.seconds:.1f} s" for phase in done.phases)
+            size = done.bytes / 1e6  # of its files, which may be more before the first rewrite than after it
             print(
-                f"{size / 1e6:5.0f} MB, {done.rows:,} rows, {done.before} -> {done.bins}: {took:5.1f} s, "
-                f"{size / 1e6 / took:5.1f} MB/s, {done.rows / took:,.0f} rows/s; "
+                f"{size:5.0f} MB, {done.rows:,} rows, {done.before} -> {done.bins}: {took:5.1f} s, "
+                f"{size / took:5.1f} MB/s, {done.rows / took:,.0f} rows/s; "
                 f"expected {done.expected:.1f} s ({done.expected / took - 1:+.0%}); {phases}",
                 flush=True,
             )

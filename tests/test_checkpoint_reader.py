@@ -42,6 +42,18 @@ def test_a_join_keeps_four_stores_and_a_bin_is_all_of_them(checkpoint):
     assert state.operators[0].skew == 2.0  # all in one of two
 
 
+def test_state_that_spark_began_before_it_wrote_down_its_operators_is_read_by_its_folders(checkpoint):
+    checkpoint.commit(1, bins=2)
+    for number in range(2):
+        checkpoint.write(f"state/0/{number}/left-keyToNumValues/2.changelog", b"x" * 10)
+        checkpoint.write(f"state/0/{number}/right-keyToNumValues/2.changelog", b"x" * 5)
+        checkpoint.write(f"state/1/{number}/2.changelog", b"x" * 7)
+    join, count = checkpoint.read().operators
+    assert (join.name, join.stores) == ("unknown", ("left-keyToNumValues", "right-keyToNumValues"))
+    assert [one.bytes for one in join.bins] == [15, 15]
+    assert (count.name, count.stores, count.bytes) == ("unknown", ("default",), 14)
+
+
 def test_in_memory_state_has_deltas_and_snapshots_of_its_own(tmp_path):
     checkpoint = Checkpoint(tmp_path, provider=IN_MEMORY)
     checkpoint.commit(2, bins=1)

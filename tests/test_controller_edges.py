@@ -47,6 +47,7 @@ def test_executors_that_take_their_time_to_leave_are_no_shortage():
     state, actions, said = after(state, Tick(20 * SETTINGS.patience))
     assert state.plan is None
     assert [type(one) for one in said] == [Failed]
+    assert actions == [StopAsking(1)]  # nobody lets them go after that, to have them asked for again
 
 
 def test_executors_that_do_not_come_are_one():
@@ -137,6 +138,14 @@ def test_state_is_not_spread_while_the_query_is_being_started_again_but_afterwar
     assert actions == []
     over = msgspec.structs.replace(restarting, restarting=None)
     assert after(over, ClusterSeen(3.0, there("0", "1")))[1] == [SpreadBins(2, "virtual")]
+
+
+def test_state_is_not_moved_by_word_while_the_query_is_being_started_again():
+    state = State(executors=executors(2), batches={"virtual": stateful_batches()}, plans=4)
+    restarting, _, _ = after(state, Command(1.0, "restart", layout=Layout({"parse": 6})))
+    _, actions, said = after(restarting, Command(2.0, "move"))
+    assert actions == []
+    assert str(said[0]) == "restart 5 is under way; say it again when that is over"
 
 
 def test_state_is_moved_by_word_all_of_it_or_bin_by_bin():

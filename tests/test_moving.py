@@ -69,11 +69,16 @@ def test_sudden_moves_all_of_them_in_one_step():
 
 def test_what_a_step_is_expected_to_take_goes_by_the_size_of_its_own_bin():
     # 0.3 s and 10 ns a byte: 200 MB take 2.3 s, and a bin of which nobody knows anything its fixed time alone.
-    script = Scripted()
-    said = script.settle("fluid", sizes={4: 200_000_000})
+    said = Scripted().settle("fluid", sizes={4: 200_000_000})
     assert said[0].startswith("bin 4 to executor 1")
     assert said[0].endswith("2.3 s of it were expected for that")
-    assert said[1].endswith("0.3 s of it were expected for that")
+    assert Scripted().settle("fluid")[0].endswith("0.3 s of it were expected for that")
+
+
+def test_loads_that_take_no_time_count_as_much_as_those_that_do():
+    # The virtual query loads its bins in no time: from the second step on a twentieth of 0.3 s is expected.
+    said = Scripted().settle("fluid")
+    assert [line.rpartition("; ")[2] for line in said[1:4]] == ["0.0 s of it were expected for that"] * 3
 
 
 @pytest.mark.parametrize(("hosts", "expected"), [("hhhhh", "0.9 s"), ("abcde", "0.6 s"), ("onnnn", "0.9 s")])
@@ -115,6 +120,8 @@ def test_a_batch_is_waited_for_as_long_as_batches_take_or_are_apart():
     assert usual_interval(quick, None) == 120.0
     assert usual_interval(quick[:1], None) == pytest.approx(0.7)
     assert usual_interval(quick[:1], 300.0) == 300.0
+    night = [*quick, batch({"map": Op([100])}, number=3, began=30_000_000)]  # and then nothing came for eight hours
+    assert usual_interval(night, None) == 120.0
     long = [batch({"map": Op([45_000])}, number=number, began=number * 10_000) for number in range(2)]
     assert usual_interval(long, 10.0) == pytest.approx(90.5)
 

@@ -23,7 +23,7 @@ from headgate.spark.rewriting import refuse
         (lambda c: None, 4, "has 4 bins already"),
         (lambda c: c.begin(7, bins=4), 8, "batch 7 was begun and is not committed"),
         (lambda c: c.begin(7, bins=5), 8, "a rewrite into 5 bins was begun"),
-        (lambda c: (c.folder / "state/0/_metadata/metadata").unlink(), 8, "cannot be read"),
+        (lambda c: (c.folder / "state/0/_metadata/metadata").unlink(), 8, "does not say what operator 0 is (Spark"),
         (lambda c: c.write("state/0/0/7.zip", snapshot(10**16)), 8, "a rewrite needs room for all of it once more"),
     ],
 )

@@ -205,10 +205,36 @@ def test_warming_gives_up_where_other_tasks_have_the_slots(spark, monkeypatch):
     others.join()
 
 
-def test_a_query_is_drained_at_the_end_of_a_batch(spark, counting, watched):
+def test_bins_of_a_query_that_has_run_for_long_are_moved_off_before_an_executor_leaves(spark, counting):
+    while counting.query.lastProgress is None or counting.query.lastProgress.batchId < 3:
+        time.sleep(0.1)
+    engine = SparkEngine(spark, counting.query).start()
+    watched = Watched(engine)
+    try:
+        engine.carry_out(SetExecutors(1, 1))  # before it has seen a batch
+        watched.until(lambda: len(active_executors(spark)) == 1)
+        told = [one.what for one in watched.done]
+        (moved,) = [number for number, what in enumerate(told) if "are where they should be" in what]
+        assert re.match(r"[1-4] bins? of counting ha(s|ve) moved", told[moved])
+        assert told[moved + 1].endswith("to leave")
+        engine.carry_out(SetExecutors(2, 2))
+        watched.until(lambda: len(engine.executors()) == 2)
+    finally:
+        engine.stop()
+
+
+def test_a_query_is_drained_at_the_end_of_a_batch_and_bins_of_one_that_has_ended_are_not_moved(
+    spark, counting, watched
+):
     watched.more_batches(3)
     rows = counting.drain()
     assert counting.counts == counting.truth(rows)
+    watched.engine.carry_out(SpreadBins(9, str(counting.query.id)))
+    deadline = time.monotonic() + 30
+    while not (told := watched.engine.happened()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert [(one.plan, one.why) for one in told] == [(9, "the query does not run now; its bins stay where they are")]
 
 
 def test_a_query_that_is_told_to_end_as_it_starts_first_finishes_the_batch_another_left_begun(spark, tmp_path):

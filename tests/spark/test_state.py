@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from pyspark.sql import functions as f
 
 from campaigns.rewrite_crashes import contents, drained, finished, images_of, taken_back
 from campaigns.state import KEYS, KINDS, Kind, Trial, source
@@ -17,6 +18,7 @@ from headgate.formats.checkpoint.undoing import take_back
 from headgate.model.errors import HeadgateError, InputError
 from headgate.spark import rewriting
 from headgate.spark.internals import repartition
+from headgate.spark.internals.default_file_system import refuse_if_elsewhere
 from headgate.spark.internals.hadoop_folders import HadoopFolders
 from headgate.spark.rewriting import rewrite
 from headgate.spark.state_digest import digests, with_rows
@@ -60,6 +62,19 @@ def test_rows_are_counted_bin_by_bin_and_by_any_file_system_of_spark(rocksdb, co
     assert shown.rows == sum(one.rows for one in shown.operators[0].bins) == KEYS
 
 
+def test_rows_are_counted_where_values_are_maps_of_which_spark_has_no_hash(spark, tmp_path):
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    by_key = rows.groupBy((f.col("value") % 3).alias("key")).agg(f.first(f.create_map(f.lit("a"), f.col("value"))))
+    writer = by_key.writeStream.outputMode("update").format("noop").option("checkpointLocation", str(tmp_path))
+    query = writer.start()
+    while query.lastProgress is None:
+        time.sleep(0.1)
+    query.stop()
+    state = read_state(LocalFolders(str(tmp_path)))
+    assert state.provider == "in-memory"
+    assert with_rows(state, digests(spark, state, summed=False)).rows == 3
+
+
 def test_bins_in_each_others_place_are_noticed_though_rows_and_sum_are_the_same(rocksdb, counted):
     def held(checkpoint):
         (told,) = digests(rocksdb, read_state(LocalFolders(str(checkpoint))))
@@ -96,6 +111,32 @@ def test_a_comparison_that_is_interrupted_takes_the_rewrite_back(rocksdb, counte
     with pytest.raises(KeyboardInterrupt):  # who looks once more, and has enough of it, changes nothing
         rewrite(rocksdb, str(counted), 9)
     assert read_state(LocalFolders(str(counted))).partitions == 9
+
+    def unreadable(spark, state):
+        if state.partitions == 9:
+            raise RuntimeError("an executor is lost")
+        return real(spark, state)
+
+    monkeypatch.setattr(rewriting, "digests", unreadable)
+    with pytest.raises(
+        HeadgateError, match=r"cannot be read now .*an executor is lost.*it was compared when it was made"
+    ):
+        rewrite(rocksdb, str(counted), 9)
+    assert read_state(LocalFolders(str(counted))).partitions == 9
+
+
+def test_a_path_is_one_of_this_machine_whatever_the_default_file_system_of_spark_is(rocksdb, counted):
+    hadoop = rocksdb._jsc.hadoopConfiguration()
+    before = hadoop.get("fs.defaultFS")
+    hadoop.set("fs.defaultFS", "hdfs://127.0.0.1:1")
+    try:
+        with pytest.raises(InputError, match=rf"is on hdfs://127.0.0.1:1 for Spark.*; write file:{counted} or hdfs://"):
+            refuse_if_elsewhere(rocksdb, str(counted))
+        refuse_if_elsewhere(rocksdb, counted.as_uri())
+        assert rewrite(rocksdb, str(counted), 5).rows == KEYS
+    finally:
+        hadoop.set("fs.defaultFS", before)
+    assert read_state(LocalFolders(str(counted))).partitions == 5
 
 
 def test_a_rewrite_is_taken_back_without_a_trace(rocksdb, counted):

@@ -33,7 +33,9 @@ tell; 2 something wrong with the input
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("--policy", default="capacity", metavar="NAME", help="a policy for executors (default: capacity)")
+    parser.add_argument(
+        "--policy", default="capacity", metavar="NAME", help="a policy for executors (default: capacity)"
+    )
     parser.add_argument(
         "--folder",
         type=Path,

@@ -132,7 +132,7 @@ def _read_with_spark(checkpoint: str, *, quick: bool) -> CheckpointState:
         if quick:
             return state
         try:
-            return with_rows(state, digests(spark, state))
+            return with_rows(state, digests(spark, state, summed=False))
         except Exception as problem:
             raise InputError(f"{checkpoint}: rows cannot be counted ({in_brief(problem)}); try --quick") from problem
 

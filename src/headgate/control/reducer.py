@@ -176,10 +176,11 @@ def _tick(state: State, now: float, settings: Settings) -> Step:
         return Step(replace(state, plan=None, cool_until=now + settings.cool_down), (), (Unjudged(plan.id),))
     observed = len(state.executors or ())
     if plan is not None and plan.arrived is None and plan.executors < plan.before:
-        # Nobody is short of executors that are to leave; they wait for the end of batches, however long those take.
+        # Nobody is short of executors that are to leave: they wait for the end of batches, which may take long.
         if now - plan.began > _LEAVING * settings.patience:
             state = replace(state, plan=None, desired=observed or plan.before, cool_until=now + settings.cool_down)
-            return Step(state, (), (Failed(plan.id, "executors did not leave in time"),))
+            # Who waits to let them go must not do so now: they would be missed, and asked for again.
+            return Step(state, (StopAsking(plan.id),), (Failed(plan.id, "executors did not leave in time"),))
     elif plan is not None and plan.arrived is None and now - plan.began > settings.patience:
         # What is there is what there is: the plan is over, and no more is asked for until some time has passed.
         state = replace(
@@ -235,6 +236,8 @@ def _move(state: State, event: Command) -> Step:
         return Step(state, (), (Held("no query that keeps state was seen yet; there is nothing to move"),))
     if event.bins and len(stateful) > 1:
         return Step(state, (), (Held(f"{len(stateful)} queries keep state; which one's bins are meant is not clear"),))
+    if state.restarting is not None:
+        return Step(state, (), (Held(f"restart {state.restarting.plan} is under way; say it again when that is over"),))
     plan = state.plans + 1
     moves = tuple(SpreadBins(plan, query, event.strategy, event.bins) for query in stateful)
     return Step(replace(state, plans=plan), moves, (MovingState(plan, event.bins),))

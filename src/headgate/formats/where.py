@@ -1,5 +1,6 @@
 """Where something is: on this machine, or behind a file system that only Spark reaches."""
 
+import os
 import re
 
 
@@ -19,3 +20,13 @@ def on_this_machine(place: str) -> str | None:
     if scheme[1].lower() != "file":
         return None
     return re.sub(r"^//[^/]*(?=/)", "", place[scheme.end() :])
+
+
+def for_spark(place: str) -> str:
+    """The same place for Spark: it takes a path without a scheme for one of its default file system, whichever that is.
+
+    >>> for_spark("/data/check point"), for_spark("file:///data"), for_spark("s3a://bucket/checkpoint")
+    ('file:/data/check point', 'file:/data', 's3a://bucket/checkpoint')
+    """
+    here = on_this_machine(place)
+    return place if here is None else f"file:{os.path.abspath(here)}"

@@ -1,7 +1,7 @@
 """What stands in the way of a rewrite of state into another number of bins: for good, or for now."""
 
 from headgate.model.errors import InputError
-from headgate.model.state_files import CheckpointState
+from headgate.model.state_files import UNKNOWN, CheckpointState
 
 MOST_BINS = 100_000
 
@@ -33,6 +33,11 @@ def refuse_for_good(state: CheckpointState, bins: int) -> None:
             f"leave the number of bins"
         )
     for operator in state.operators:
+        if operator.name == UNKNOWN:
+            raise InputError(
+                f"{state.path}: does not say what operator {operator.id} is (Spark writes that from 4.0 on), so its "
+                f"state cannot be read; run the query on this Spark first, for a batch"
+            )
         if state.partitions > 1 and not any(one.there for one in operator.bins[1:]):
             # Such an operator has no key; a rewrite would put its one row wherever nothing hashes to.
             raise InputError(

@@ -34,12 +34,16 @@ class BinFiles(msgspec.Struct, frozen=True):
         return self.snapshot_bytes + self.change_bytes
 
 
+UNKNOWN = "unknown"
+"""The name of an operator of which its checkpoint does not tell: those that Spark before 4.0 began."""
+
+
 class StateOperator(msgspec.Struct, frozen=True):
     """One operator with state."""
 
     id: int
     name: str
-    """What Spark calls it: stateStoreSave, symmetricHashJoin, dedupe, …"""
+    """What Spark calls it: stateStoreSave, symmetricHashJoin, dedupe, …; or `UNKNOWN`."""
     stores: tuple[str, ...]
     bins: tuple[BinFiles, ...]
     format: str | None = None

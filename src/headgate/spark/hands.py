@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
@@ -64,9 +65,12 @@ class Patience(NamedTuple):
 
 
 def usual_interval(seen: Sequence[MicroBatch], trigger: float | None) -> float:
-    """The longest time, in seconds, from the end of one batch to that of the next, by the last ones."""
+    """Seconds from the end of one batch to that of the next: the middle one of the last, but no less than a batch took.
+
+    The middle one, since one night without input does not make nights of all waiting.
+    """
     apart = [(after.began - before.began) / 1000 for before, after in pairwise(seen)]
-    return max(trigger or 0.0, *(one.duration / 1000 for one in seen), *apart)
+    return max(trigger or 0.0, *(one.duration / 1000 for one in seen), median(apart) if apart else 0.0)
 
 
 class _Superseded(Exception):  # noqa: N818 - not an error
@@ -200,6 +204,7 @@ class Hands:
             self._of_wish, action = asked
             self._under_way = True
             try:
+                self._forget_who_has_ended()
                 if isinstance(action, SetExecutors):
                     self._set_executors(action)
                 elif isinstance(action, StopAsking):
@@ -212,6 +217,14 @@ class Hands:
                 self._failed(action, problem)
             finally:
                 self._under_way = False
+
+    def _forget_who_has_ended(self) -> None:
+        """A query that has ended holds no bins, and nobody waits as long as its batches were apart."""
+        running = {str(query.id) for query in self._running()}
+        with self._changed:
+            for id in self._recent.keys() - running:
+                del self._recent[id]
+                self._triggers.pop(id, None)
 
     def _failed(self, action: Action, problem: Exception) -> None:
         if self._stopping.is_set():
@@ -293,10 +306,12 @@ class Hands:
 
     def _shrink(self, action: SetExecutors, there: Sequence[Executor]) -> None:
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave or are lost
+        batches = self._ended.total()
+        for query in self._running():
+            self._see_a_batch(query)
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
-        batches = self._ended.total()
         for query in self._running():
             before = self._ended[str(query.id)]
             told = self._settle(action, query, staying)
@@ -337,7 +352,7 @@ class Hands:
         with self._changed:
             last = self._recent[query][-1] if query in self._recent else None
         if last is None:
-            return  # no batch yet, so no state
+            return  # no batch came while we waited for one: nothing runs that could have state there
         left = sorted(number for number, there in whereabouts(last).items() if there & leaving and number not in told)
         if left:
             raise HeadgateError(f"bins {', '.join(map(str, left))} of {last.name} are still on executors that leave")
@@ -351,10 +366,18 @@ class Hands:
         return [executor for _, executor in ordered[:count]]
 
     def _spread(self, action: SpreadBins) -> None:
-        for query in self._running():
-            if str(query.id) == action.query:
-                active = {executor.id for executor in self._there.active()}
-                self._settle(action, query, [one for one in self._look() if one.id in active])
+        query = next((one for one in self._running() if str(one.id) == action.query), None)
+        if query is None:
+            raise HeadgateError("the query does not run now; its bins stay where they are")
+        if not self._see_a_batch(query):
+            raise HeadgateError("no batch has shown yet where its bins are; say it again when one is over")
+        active = {executor.id for executor in self._there.active()}
+        self._settle(action, query, [one for one in self._look() if one.id in active])
+
+    def _see_a_batch(self, query: StreamingQuery) -> bool:
+        """Wait for one where none was seen: a query that has run for long may have bins anywhere."""
+        id = str(query.id)
+        return id in self._recent or self._boundary(id)
 
     def _settle(
         self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]
@@ -367,6 +390,8 @@ class Hands:
 
         self._triggers[id] = trigger_seconds(query)
         if not self._can_place:
+            if isinstance(action, SpreadBins) and action.to:
+                raise HeadgateError("this Spark cannot place bins of state; they go wherever a slot is free")
             return self._let_bins_scatter(action.plan, last[-1])
 
         def place(moved: Mapping[int, str]) -> None:

@@ -160,8 +160,8 @@ class Moving:
                 number = one.bin.number
                 if now.get(number) == one.target and number not in there:
                     there.add(number)
-                    if took.get(number, 0.0) > usual[number]:
-                        self._loads.append((one.bin.bytes, took[number] - usual[number]))
+                    if number in took:  # by chance shorter than usual, too, or all loads would seem long
+                        self._loads.append((one.bin.bytes, max(0.0, took[number] - usual[number])))
             if len(there) == len(step.moves):
                 break
         return len(there), batch

@@ -24,6 +24,7 @@ from headgate.formats.checkpoint.folders import LocalFolders
 from headgate.formats.checkpoint.reader import read_state
 from headgate.formats.checkpoint.undoing import last_begun, take_back
 from headgate.formats.checkpoint.unproven import compared, to_be_compared, unproven_rewrite
+from headgate.formats.where import for_spark
 from headgate.model.errors import HeadgateError, InputError, in_brief
 from headgate.model.rewrite_cost import RewriteRate
 from headgate.model.rewrite_refusals import refuse_for_good, refuse_for_now
@@ -110,6 +111,7 @@ def rewrite(
     _refuse_with(spark)
     watch, state = _Stopwatch(), read_state(LocalFolders(path))
     finished = finished_before(state, bins)
+    proven = finished is not None and not unproven_rewrite(state)
     if finished is None:
         _refuse_without_key(spark, state)
         batch = (state.committed or 0) + 1
@@ -140,11 +142,14 @@ def rewrite(
         tasks = stores * (old + bins)
         with _or_taken_back(path, backup, "the rewrite failed"):
             to_be_compared(path, batch)
-            repartition(spark, path, bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done"))
+            repartition(
+                spark, for_spark(path), bins, lambda done: going(f"rewriting: {done:,} of {tasks:,} tasks are done")
+            )
         watch.over("rewrite")
         with _or_taken_back(path, backup, "nobody could be told of the rewrite"):
             said(f"{path}: written in {bins} bins; now they are read once more and compared")
-    with _or_taken_back(path, backup, "what was rewritten cannot be read", done_before=finished is not None):
+    once_more = "what was rewritten cannot be read"
+    with _or_taken_back(path, backup, once_more, done_before=finished is not None, proven=proven):
         wrong = differences(before, _digested(spark, read_state(LocalFolders(path))))
     watch.over("read after")
     if wrong:
@@ -260,10 +265,13 @@ def _digested(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDiges
 
 
 @contextmanager
-def _or_taken_back(path: str, backup: Path | None, failed: str, *, done_before: bool = False) -> Iterator[None]:
+def _or_taken_back(
+    path: str, backup: Path | None, failed: str, *, done_before: bool = False, proven: bool = False
+) -> Iterator[None]:
     """Whatever goes wrong, and whoever ends the program: what is left is something that a query can start on.
 
-    Who only has a rewrite of before compared once more, and ends that, does not want it taken back.
+    Who only has a rewrite of before compared once more, and ends that, does not want it taken back. Nor is one taken
+    back that was compared before and cannot be read now.
     """
     try:
         yield
@@ -273,6 +281,9 @@ def _or_taken_back(path: str, backup: Path | None, failed: str, *, done_before: 
             f"are over, it is finished (say it again) or taken back (headgate state undo)"
         ) from problem
     except Exception as problem:
+        if proven:
+            told = f"{path}: {failed} now ({in_brief(problem)}); it was compared when it was made, and stays as it is"
+            raise HeadgateError(told) from problem
         raise taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
     except BaseException as problem:
         if done_before:
@@ -297,7 +308,8 @@ def taken_back(path: str, why: str, backup: Path | None) -> HeadgateError:
             take_back(path)
             told = "it was taken back, and nothing is lost"
     except (InputError, OSError) as problem:
-        return LeftBetweenError(f"{path}: {why}; and it could not be taken back: {in_brief(problem)}")
+        kept = "" if backup is None else f"; the checkpoint as it was is in {backup}: put it in the place of this one"
+        return LeftBetweenError(f"{path}: {why}; and it could not be taken back: {in_brief(problem)}{kept}")
     _remove(backup)  # it is what the checkpoint is
     return HeadgateError(f"{path}: {why}; {told}")
 

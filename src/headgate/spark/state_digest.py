@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-def digests(spark: "SparkSession", state: CheckpointState) -> tuple[StoreDigest, ...]:
-    """Rows and a sum over all rows, store by store, as of the last committed batch."""
+def digests(spark: "SparkSession", state: CheckpointState, *, summed: bool = True) -> tuple[StoreDigest, ...]:
+    """Rows and a sum over all rows, store by store, as of the last committed batch; with `summed=False` rows alone.
+
+    Rows alone can be counted of any state; of maps, which in-memory state may have in its values, there is no hash.
+    """
     return tuple(
-        _digest(state_rows(spark, state, operator.id, store), operator.id, store, len(operator.bins))
+        _digest(state_rows(spark, state, operator.id, store), operator.id, store, len(operator.bins), summed)
         for operator in state.operators
         for store in operator.stores
     )
@@ -28,15 +31,16 @@ def with_rows(state: CheckpointState, counted: tuple[StoreDigest, ...]) -> Check
     return state.with_rows(rows)
 
 
-def _digest(rows: "DataFrame", operator: int, store: str, bins: int) -> StoreDigest:
+def _digest(rows: "DataFrame", operator: int, store: str, bins: int, summed: bool) -> StoreDigest:
     from pyspark.sql import functions as f  # noqa: PLC0415 - Spark is optional
 
     columns = [name for name in rows.columns if name not in ("partition_key", "partition_id")]
     # Reading has a task for each bin. The sum of hashes is the same in any order, and a decimal does not overflow.
-    lies_in, summed = f.spark_partition_id(), f.xxhash64(*columns).cast("decimal(38,0)")
-    misplaced = _belongs_to(rows, bins) != lies_in
+    lies_in = f.spark_partition_id()
+    hashed = f.xxhash64(*columns) if summed else f.lit(0)
+    misplaced = (_belongs_to(rows, bins) != lies_in) if summed else f.lit(False)
     told = (
-        rows.select(lies_in.alias("bin"), summed.alias("hash"), misplaced.alias("misplaced"))
+        rows.select(lies_in.alias("bin"), hashed.cast("decimal(38,0)").alias("hash"), misplaced.alias("misplaced"))
         .groupBy("bin")
         .agg(f.count("*").alias("rows"), f.sum("hash").alias("sum"), f.count_if("misplaced").alias("misplaced"))
         .collect()

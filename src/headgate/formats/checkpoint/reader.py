@@ -16,7 +16,7 @@ from headgate.formats.checkpoint.batch_logs import (
 from headgate.formats.checkpoint.bin_files import bin_files
 from headgate.formats.checkpoint.folders import Folders
 from headgate.model.errors import InputError
-from headgate.model.state_files import CheckpointState, Provider, StateOperator, WrittenAs
+from headgate.model.state_files import UNKNOWN, CheckpointState, Provider, StateOperator, WrittenAs
 
 _PROVIDERS: dict[str, Provider] = {
     "RocksDBStateStoreProvider": "rocksdb",
@@ -127,8 +127,18 @@ def _operators(folders: Folders, batch: int, partitions: int | None, conf: Mappi
     return sorted(found, key=lambda one: one.id)
 
 
+def _without_a_file(folders: Folders, path: str) -> _OperatorFile:
+    """By its folders: one for each bin, and in that of a join one for each of its stores."""
+    bins = [one.name for one in folders.inside(path) if one.folder and one.name.isascii() and one.name.isdigit()]
+    inside = folders.inside(f"{path}/{min(bins, key=int)}") if bins else []
+    stores = [one.name for one in inside if one.folder and one.name.startswith(("left-", "right-"))] or ["default"]
+    return _OperatorFile(_Operator(UNKNOWN), [_Store(name, max(1, len(bins))) for name in stores])
+
+
 def _operator_file(folders: Folders, path: str, batch: int) -> _OperatorFile:
-    """Version 1 is a file; version 2 a folder of them, one for each batch that changed it."""
+    """A file; version 2 is a folder of them, one for each batch that changed it. Spark before 4.0 has none."""
+    if not folders.inside(path):
+        return _without_a_file(folders, path.removesuffix("/_metadata"))
     newer = [number for number in batches(folders, f"{path}/v2") if number <= batch]
     file = f"{path}/v2/{max(newer)}" if newer else f"{path}/metadata"
     version, _, body = text(folders, file).partition("\n")

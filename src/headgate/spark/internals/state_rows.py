@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from headgate.formats.where import for_spark
 from headgate.model.state_files import CheckpointState
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ def state_rows(spark: "SparkSession", state: CheckpointState, operator: int, sto
     Needs: the source `statestore`, and of RocksDB its way to read all column families, which is not public. As bytes
     all kinds of operators can be read alike, and what is compared is what is stored.
     """
-    reader = spark.read.format("statestore").option("path", state.path).option("batchId", str(state.committed))
+    reader = (
+        spark.read.format("statestore").option("path", for_spark(state.path)).option("batchId", str(state.committed))
+    )
     reader = reader.option("operatorId", str(operator)).option("storeName", store)
     if state.provider == "rocksdb":
         reader = reader.option("_readAllColumnFamilies", "true")
