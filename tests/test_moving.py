@@ -8,7 +8,7 @@ from batches import Op, batch
 from headgate.model.bins import homes
 from headgate.model.microbatch import Executor
 from headgate.simulation.virtual_spark import VirtualJob, VirtualOperator, VirtualSpark
-from headgate.spark.hands import usual_interval
+from headgate.spark.boundaries import usual_interval
 from headgate.spark.moving import Moving, Query, Way
 
 JOB = VirtualJob((VirtualOperator("count", 8, fixed=0.1, per_record=0.01, stateful=True),), trigger=10.0)

@@ -124,10 +124,10 @@ def _read_with_spark(checkpoint: str, *, quick: bool) -> CheckpointState:
     if state is not None and not state.operators:
         return state  # no need for Spark
     from headgate.spark.internals.hadoop_folders import HadoopFolders
-    from headgate.spark.reading_session import reading_session
+    from headgate.spark.local_session import local_session
     from headgate.spark.state_digest import digests, with_rows
 
-    with reading_session() as spark:
+    with local_session() as spark:
         state = state or read_state(HadoopFolders(spark, checkpoint))
         if quick:
             return state
@@ -178,12 +178,12 @@ def _repartition(given: argparse.Namespace) -> int:
 @contextmanager
 def _session(checkpoint: str, not_running: bool) -> "Iterator[SparkSession]":
     """To read and write state with, once it is sure that nobody else does."""
-    from headgate.spark.reading_session import reading_session
+    from headgate.spark.local_session import local_session
     from headgate.spark.rewriting import refuse_if_in_use
 
     if not not_running:
         refuse_if_in_use(checkpoint)
-    with reading_session() as spark:
+    with local_session() as spark:
         yield spark
 
 

@@ -12,8 +12,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
@@ -28,6 +26,7 @@ from headgate.model.microbatch import Executor, MicroBatch
 from headgate.ports import Done
 from headgate.spark.bins import bin_bytes
 from headgate.spark.bins import place as place_bins
+from headgate.spark.boundaries import Boundaries
 from headgate.spark.internals.capabilities import can_decommission, can_place_bins
 from headgate.spark.internals.executors import (
     ExecutorList,
@@ -36,21 +35,12 @@ from headgate.spark.internals.executors import (
     leaves_gracefully,
     request_executors,
 )
-from headgate.spark.internals.queries import trigger_seconds
-from headgate.spark.internals.state_stores import keep_tasks_at_home, wait_as_before
 from headgate.spark.moving import Moving, Query, Way
+from headgate.spark.tasks_at_home import TasksAtHome
 from headgate.spark.warming import warm_executors
 
 _GLANCE = 0.2
 _IDLE_GLANCE = 1.0
-_AT_HOME = (5.0, 60.0)
-"""A task waits for the executor that holds its state for two batches' time, once bins are placed by us: no less than
-the first of these seconds and no more than the second. Whoever waits for an executor that is gone waits as long.
-"""
-_RECENT = 5
-"""Batches that tell what a bin costs."""
-_LATE = 3.0
-"""So many times as late as usual is never."""
 
 
 class Patience(NamedTuple):
@@ -62,15 +52,6 @@ class Patience(NamedTuple):
     joining: float = 300.0
     """For executors to come, before this hand lets go; the controller decides earlier that it is short of them."""
     leaving: float = 90.0
-
-
-def usual_interval(seen: Sequence[MicroBatch], trigger: float | None) -> float:
-    """Seconds from the end of one batch to that of the next: the middle one of the last, but no less than a batch took.
-
-    The middle one, since one night without input does not make nights of all waiting.
-    """
-    apart = [(after.began - before.began) / 1000 for before, after in pairwise(seen)]
-    return max(trigger or 0.0, *(one.duration / 1000 for one in seen), median(apart) if apart else 0.0)
 
 
 class _Superseded(Exception):  # noqa: N818 - not an error
@@ -106,19 +87,10 @@ class Hands:
         """Executors that were asked for last; None before, and where what is there is what is wanted."""
         self._leaving: set[str] = set()
         """Asked to leave and still there: they take no work, but nobody may say that they are gone."""
-        self._listed: set[str] = set()
-        """Who was there at the last look, ready or not."""
         self._glanced: tuple[float, tuple[Executor, ...]] = (0.0, ())
-        self._recent: dict[str, deque[MicroBatch]] = {}
-        """Query -> its last batches."""
-        self._triggers: dict[str, float | None] = {}
-        """Query -> its fixed interval in seconds, where it has one."""
-        self._ended: Counter[str] = Counter()
-        """Query -> batches that came to their end."""
-        self._changed = threading.Condition()
+        self._boundaries = Boundaries(running, patience.boundary)
+        self._at_home = TasksAtHome(spark)
         self._stopping = threading.Event()
-        self._waited_before: str | None = None
-        self._placed = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -130,15 +102,12 @@ class Hands:
         """Leave what is under way as it is; the query's own settings are as they were."""
         self._stopping.set()
         self._todo.put(None)
-        with self._changed:
-            self._changed.notify_all()
+        self._boundaries.wake()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        if self._placed:
-            with suppress(Py4JError, OSError):  # the session is gone, and its settings with it
-                wait_as_before(self._spark, self._waited_before)
-            self._placed = False
+        with suppress(Py4JError, OSError):  # the session is gone, and its settings with it
+            self._at_home.as_before()
 
     # From the controller's thread.
 
@@ -146,8 +115,7 @@ class Hands:
         """Put it in the queue. Executors asked for anew end the waiting for those asked for before."""
         self._wishes += isinstance(action, SetExecutors | StopAsking)
         self._todo.put((self._wishes, action))
-        with self._changed:
-            self._changed.notify_all()
+        self._boundaries.wake()
 
     def happened(self) -> list[Done | ActionFailed]:
         """What came of actions since the last call."""
@@ -158,13 +126,7 @@ class Hands:
 
     def saw(self, batch: MicroBatch) -> None:
         """A batch is over: a boundary, and where tasks really ran."""
-        with self._changed:
-            recent = self._recent.setdefault(batch.query, deque(maxlen=_RECENT))
-            if recent and recent[-1].run != batch.run:
-                recent.clear()  # the query was started again: it may have other bins
-            recent.append(batch)
-            self._ended[batch.query] += 1
-            self._changed.notify_all()
+        self._boundaries.saw(batch)
 
     def executors(self) -> tuple[Executor, ...]:
         """Those that are there and warm; looked for now and then, more often while something is under way."""
@@ -179,18 +141,14 @@ class Hands:
         active = {executor.id for executor in self._there.active()}
         listed = self._there.listed()
         seen = tuple(one for one in listed if one.id in self._leaving or (one.id in active and one.id in self._ready))
-        self._wait_for_nobody_who_is_gone({one.id for one in listed})
+        self._at_home.wait_for_nobody_who_is_gone({one.id for one in listed}, self._homes)
         self._glanced = time.monotonic(), seen
         return seen
 
-    def _wait_for_nobody_who_is_gone(self, there: set[str]) -> None:
-        """Tasks whose state was on an executor that is lost go elsewhere as soon as Spark lets them."""
-        with self._changed:
-            gone, self._listed = self._listed - there, there
-            held = {home for seen in self._recent.values() for some in whereabouts(seen[-1]).values() for home in some}
-            if self._placed and gone & held:
-                wait_as_before(self._spark, self._waited_before)
-                self._placed = False
+    def _homes(self) -> set[str]:
+        """Executors that hold bins."""
+        last = self._boundaries.last_of_each()
+        return {home for batch in last for some in whereabouts(batch).values() for home in some}
 
     def _work(self) -> None:
         while not self._stopping.is_set():
@@ -204,7 +162,7 @@ class Hands:
             self._of_wish, action = asked
             self._under_way = True
             try:
-                self._forget_who_has_ended()
+                self._boundaries.forget_who_has_ended()
                 if isinstance(action, SetExecutors):
                     self._set_executors(action)
                 elif isinstance(action, StopAsking):
@@ -217,14 +175,6 @@ class Hands:
                 self._failed(action, problem)
             finally:
                 self._under_way = False
-
-    def _forget_who_has_ended(self) -> None:
-        """A query that has ended holds no bins, and nobody waits as long as its batches were apart."""
-        running = {str(query.id) for query in self._running()}
-        with self._changed:
-            for id in self._recent.keys() - running:
-                del self._recent[id]
-                self._triggers.pop(id, None)
 
     def _failed(self, action: Action, problem: Exception) -> None:
         if self._stopping.is_set():
@@ -306,19 +256,21 @@ class Hands:
 
     def _shrink(self, action: SetExecutors, there: Sequence[Executor]) -> None:
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave or are lost
-        batches = self._ended.total()
+        batches = self._boundaries.ended()
         for query in self._running():
             self._see_a_batch(query)
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
         staying = [one for one in there if one not in leaving]
         names = ", ".join(one.id for one in leaving)
         for query in self._running():
-            before = self._ended[str(query.id)]
+            before = self._boundaries.ended(str(query.id))
             told = self._settle(action, query, staying)
             # A batch that came since has shown where bins are; without one, what they were told is what counts.
-            shown = self._ended[str(query.id)] > before
+            shown = self._boundaries.ended(str(query.id)) > before
             self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving}, set() if shown else told)
-        if self._ended.total() == batches:  # else the batch that showed the last bins to be elsewhere has just ended
+        if (
+            self._boundaries.ended() == batches
+        ):  # else the batch that showed the last bins to be elsewhere has just ended
             self._boundary()
         ids = {one.id for one in leaving}
         self._leaving |= ids
@@ -349,18 +301,17 @@ class Hands:
 
     def _refuse_to_lose_bins(self, query: str, leaving: set[str], told: set[int]) -> None:
         """Executors that leave are emptied first, or stay; bins that were told to move count as moved."""
-        with self._changed:
-            last = self._recent[query][-1] if query in self._recent else None
-        if last is None:
+        seen = self._boundaries.batches(query)
+        if not seen:
             return  # no batch came while we waited for one: nothing runs that could have state there
+        last = seen[-1]
         left = sorted(number for number, there in whereabouts(last).items() if there & leaving and number not in told)
         if left:
             raise HeadgateError(f"bins {', '.join(map(str, left))} of {last.name} are still on executors that leave")
 
     def _cheapest_to_lose(self, there: Sequence[Executor], count: int) -> list[Executor]:
         """Those that hold fewest bins; of equals the newest."""
-        with self._changed:
-            last = [batches[-1] for batches in self._recent.values()]
+        last = self._boundaries.last_of_each()
         holding = Counter(home for batch in last for there in whereabouts(batch).values() for home in there)
         ordered = sorted(enumerate(there), key=lambda one: (holding[one[1].id], -one[0]))
         return [executor for _, executor in ordered[:count]]
@@ -377,18 +328,18 @@ class Hands:
     def _see_a_batch(self, query: StreamingQuery) -> bool:
         """Wait for one where none was seen: a query that has run for long may have bins anywhere."""
         id = str(query.id)
-        return id in self._recent or self._boundary(id)
+        return bool(self._boundaries.batches(id)) or self._boundary(id)
 
     def _settle(
         self, action: SetExecutors | SpreadBins, query: StreamingQuery, executors: Sequence[Executor]
     ) -> set[int]:
         """Put the bins of a query on these executors, and see that they went there; the bins that were told to go."""
         id, told = str(query.id), set[int]()
-        last = self._recent.get(id)
+        last = self._boundaries.batches(id)
         if not last:
             return told  # no batch yet, so no state that anyone could place
 
-        self._triggers[id] = trigger_seconds(query)
+        trigger = self._boundaries.interval_of(query)
         if not self._can_place:
             if isinstance(action, SpreadBins) and action.to:
                 raise HeadgateError("this Spark cannot place bins of state; they go wherever a slot is free")
@@ -400,8 +351,8 @@ class Hands:
 
         of = Query(
             last[-1].name or id,
-            self._triggers[id],
-            lambda: tuple(last),
+            trigger,
+            lambda: self._boundaries.batches(id),
             place,
             lambda: self._boundary(id),
             lambda: frozenset(one.id for one in self._there.active()),
@@ -424,8 +375,8 @@ class Hands:
 
     def _let_bins_scatter(self, plan: int, last: MicroBatch) -> set[int]:
         """Where bins cannot be placed, tasks do not wait for the executor that holds their state: it goes along."""
-        if last.stateful and not self._placed:
-            self._wait_at_home("0s")
+        if last.stateful and not self._at_home.changed:
+            self._at_home.do_not_wait()
             self._tell(plan, "this Spark cannot place bins of state: from now on they go wherever a slot is free")
         return set(whereabouts(last))
 
@@ -433,39 +384,11 @@ class Hands:
         query = next((one for one in self._running() if (str(one.id), str(one.runId)) == (id, run)), None)
         if query is None:
             raise HeadgateError("the query was started again or has ended; its bins stay where they are")
-        with self._changed:
-            longest = max(batch.duration / 1000 for batch in self._recent[id])
-        least, most = _AT_HOME
-        self._wait_at_home(f"{min(max(2 * longest, least), most):.0f}s")
+        self._at_home.wait(max(batch.duration / 1000 for batch in self._boundaries.batches(id)))
         place_bins(self._spark, query, moves, executors)
-
-    def _wait_at_home(self, wait: str) -> None:
-        """As long as this from now on; whoever looks for lost executors on another thread may just take that back."""
-        with self._changed:
-            before = keep_tasks_at_home(self._spark, wait)
-            if not self._placed:
-                self._waited_before, self._placed = before, True
 
     def _boundary(self, query: str | None = None) -> bool:
         """Until a batch is over, of this query or any; False where nothing runs for as long as patience lasts."""
-
-        def ended() -> int:
-            return self._ended[query] if query is not None else self._ended.total()
-
-        with self._changed:
-            now, over = ended(), False
-        while not over:
-            with self._changed:
-                concerned = [id for id in self._recent if query in (None, id)]
-                usual = max((usual_interval(self._recent[id], self._triggers.get(id)) for id in concerned), default=0.0)
-                patience = max(self._patience.boundary, _LATE * usual)
-                self._changed.wait_for(lambda: ended() > now or self._superseded, patience)
-                over = ended() > now
-            self._still()
-            if not over and not self._in_a_batch(query):
-                return False
-        return True
-
-    def _in_a_batch(self, query: str | None) -> bool:
-        """Whether one runs right now, however long it has been."""
-        return any(one.status["isTriggerActive"] for one in self._running() if query in (None, str(one.id)))
+        over = self._boundaries.wait(query, lambda: self._superseded)
+        self._still()
+        return over

@@ -1,4 +1,4 @@
-"""A small Spark on this machine, to read what a query that is not running has left behind."""
+"""A small Spark on this machine, to read or to rewrite what a query that is not running has left behind."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def reading_session() -> "Iterator[SparkSession]":
+def local_session() -> "Iterator[SparkSession]":
     """Inside this process, with all its processors; ended afterwards."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark is optional
 
