@@ -282,8 +282,8 @@ def _or_taken_back(
         ) from problem
     except Exception as problem:
         if proven:
-            told = f"{path}: {failed} now ({in_brief(problem)}); it was compared when it was made, and stays as it is"
-            raise HeadgateError(told) from problem
+            why = f"{failed} now ({in_brief(problem)}); it was compared when it was made, and stays as it is"
+            raise HeadgateError(f"{path}: {why}") from problem
         raise taken_back(path, f"{failed} ({in_brief(problem)})", backup) from problem
     except BaseException as problem:
         if done_before:

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from headgate.model.errors import InputError
+from headgate.spark.internals.driver import driver_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,8 +17,8 @@ def refuse_if_elsewhere(spark: "SparkSession", path: str) -> None:
     """
     if re.match(r"[A-Za-z][\w+.-]*:", path):
         return
-    hadoop = spark._jvm.org.apache.hadoop.fs.FileSystem
-    default = str(hadoop.getDefaultUri(spark._jsc.hadoopConfiguration()).toString())
+    files = driver_jvm(spark).org.apache.hadoop.fs.FileSystem
+    default = str(files.getDefaultUri(spark._jsc.hadoopConfiguration()).toString())
     if not default.startswith("file:"):
         raise InputError(
             f"{path} is on {default} for Spark, whose default file system that is, and on this machine for Headgate; "
