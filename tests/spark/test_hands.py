@@ -212,6 +212,7 @@ def test_bins_of_a_query_that_has_run_for_long_are_moved_off_before_an_executor_
     watched = Watched(engine)
     try:
         engine.carry_out(SetExecutors(1, 1))  # before it has seen a batch
+        watched.until(lambda: any("to leave" in one.what for one in watched.done))
         watched.until(lambda: len(active_executors(spark)) == 1)
         told = [one.what for one in watched.done]
         (moved,) = [number for number, what in enumerate(told) if "are where they should be" in what]
