@@ -81,14 +81,15 @@ def build(spark, settings):
 
 
 @pytest.mark.parametrize(
-    ("mode", "code", "why"),
+    ("mode", "conf", "code", "why"),
     [
-        ("act", 2, "local[2] has no executors to add or remove; give slots = N instead"),
-        ("advise", 1, "the query could not be started: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]"),
+        ("act", "", 2, "local[2] has no executors to add or remove; give slots = N instead"),
+        ("advise", "", 1, "the query could not be started: [STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION]"),
+        ("advise", '"spark.hadoop.fs.defaultFS" = "hdfs://127.0.0.1:1"', 2, "job.toml: checkpoint: "),
     ],
 )
-def test_a_job_that_cannot_be_scaled_or_started_is_refused_in_one_line(tmp_path, mode, code, why):
-    (tmp_path / "job.toml").write_text(JOB.format(mode=mode))
+def test_a_job_that_cannot_be_scaled_or_started_is_refused_in_one_line(tmp_path, mode, conf, code, why):
+    (tmp_path / "job.toml").write_text(JOB.format(mode=mode) + conf)
     (tmp_path / "job.py").write_text(BUILD)
     command = [sys.executable, "-m", "headgate", "run", str(tmp_path / "job.toml")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from headgate.control.actions import Layout
 from headgate.jobs.job_file import Job
 from headgate.jobs.memory import megabytes
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, InputError
+from headgate.spark.internals.default_file_system import refuse_if_elsewhere
 from headgate.spark.internals.executors import registered_executors, why_executors_are_fixed
 from headgate.spark.local_cluster import GRACEFUL, LocalCluster, begin_with
 from headgate.spark.state_store_settings import ROCKSDB
@@ -38,8 +39,18 @@ class Applications:
     def session(self, executors: int, layout: Layout, *, on_trial: bool = False) -> "SparkSession":
         """A new application with so many executors, laid out like this.
 
-        One that is only on trial must get an executor within a while; others wait for as long as it takes.
+        One that is only on trial must get an executor within a while; others wait for as long as it takes. `InputError`
+        where the checkpoint is on another file system for Spark than for Headgate.
         """
+        session = self._begun(executors, layout, on_trial)
+        try:
+            refuse_if_elsewhere(session, self._job.checkpoint)
+        except InputError as problem:
+            session.stop()
+            raise InputError(f"{self._job.file}: checkpoint: {problem}") from None
+        return session
+
+    def _begun(self, executors: int, layout: Layout, on_trial: bool) -> "SparkSession":
         job = self._job
         cores, memory = layout.cores or job.cluster.cores, layout.memory or job.cluster.memory
         conf = {**_DEFAULTS, **{key: _text(value) for key, value in job.cluster.conf.items()}}

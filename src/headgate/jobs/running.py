@@ -34,7 +34,6 @@ from headgate.runtime.entries import Carried, Entry, Seen, Spoke
 from headgate.runtime.journal import Journal
 from headgate.runtime.recovery import recovered
 from headgate.spark.engine import SparkEngine
-from headgate.spark.internals.default_file_system import refuse_if_elsewhere
 from headgate.spark.internals.driver import mute
 from headgate.spark.internals.queries import end_after_this_batch, has_ended, left_uncommitted, unfinished_batch
 from headgate.spark.moving import way_of
@@ -152,6 +151,8 @@ class Running:
         """Run the query in one application; what asks for another one (None at the end), and the layout it had."""
         try:
             spark = cluster.session(executors, layout, on_trial=on_trial)
+        except InputError:
+            raise
         except Exception as problem:
             where = self.job.cluster.master or "the cluster on this machine"
             raise NotStartedError(f"no application could be started on {where}: {in_brief(problem)}") from problem
@@ -327,10 +328,6 @@ class Running:
             raise NotStartedError(f"the query could not be started: {in_brief(problem)}") from problem
 
     def _start(self, spark: "SparkSession", layout: Layout) -> "StreamingQuery":
-        try:
-            refuse_if_elsewhere(spark, self.job.checkpoint)
-        except InputError as problem:
-            raise InputError(f"{self.job.file}: checkpoint: {problem}") from None
         parallelism = {**self.job.parallelism, **layout.parallelism}
         here = on_this_machine(self.job.checkpoint) is not None
         if STATE not in parallelism and here and _PARTITIONS not in self.job.cluster.conf:
