@@ -151,9 +151,9 @@ class Running:
         """Run the query in one application; what asks for another one (None at the end), and the layout it had."""
         try:
             spark = cluster.session(executors, layout, on_trial=on_trial)
-        except InputError:
-            raise
         except Exception as problem:
+            if isinstance(problem, InputError) and not on_trial:
+                raise
             where = self.job.cluster.master or "the cluster on this machine"
             raise NotStartedError(f"no application could be started on {where}: {in_brief(problem)}") from problem
         finally:
