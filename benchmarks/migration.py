@@ -8,8 +8,8 @@ What a strategy adds to a batch, and what loading one bin takes, is measured ste
 (`moves_step_by_step.py`), and judged: what `fluid` adds should be no more than 1.3 times what loading one bin takes its
 task, and no more than half of what `sudden` adds; `batched` should lie in between, with fewer steps. These are means
 without the longest and the shortest fifth, since now and then a batch is longer by more than a load takes, moves or
-not. Going back tells
-more than growing: an executor that has just joined has few bins, and what it loads hides behind the work of others.
+not. Going back tells more than growing: an executor that has just joined has few bins, and what it loads hides behind
+the work of others.
 
 Then each strategy migrates once each way as users have it, one step at each batch (to all four by the plan that a
 controller makes; back to where this benchmark says, since nobody really leaves): the longest batch, less the longest

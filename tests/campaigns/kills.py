@@ -259,11 +259,11 @@ def command_line(process: int) -> list[str]:
         return []
 
 
-def entries(folder: Path, after: int = 0) -> list[tuple[int, Entry]]:
+def entries(folder: Path) -> list[tuple[int, Entry]]:
     """What the journal has, so far."""
     try:
         with Journal(folder / "journal.db", read_only=True) as journal:
-            return list(journal.entries(after))
+            return list(journal.entries())
     except InputError:  # not made yet
         return []
 

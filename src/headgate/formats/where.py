@@ -3,6 +3,17 @@
 import os
 import re
 
+_SCHEME = re.compile(r"([A-Za-z][\w+.-]*):")
+
+
+def has_scheme(place: str) -> bool:
+    """Whether it says which file system it is on.
+
+    >>> has_scheme("file:/data"), has_scheme("s3a://bucket/checkpoint"), has_scheme("/data"), has_scheme("data/check")
+    (True, True, False, False)
+    """
+    return _SCHEME.match(place) is not None
+
 
 def on_this_machine(place: str) -> str | None:
     """Its path, where it is a path of this machine; None where it is elsewhere.
@@ -14,7 +25,7 @@ def on_this_machine(place: str) -> str | None:
     >>> on_this_machine("s3a://bucket/checkpoint") is None
     True
     """
-    scheme = re.match(r"([A-Za-z][\w+.-]*):", place)
+    scheme = _SCHEME.match(place)
     if scheme is None:
         return place
     if scheme[1].lower() != "file":

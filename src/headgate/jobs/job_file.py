@@ -19,7 +19,6 @@ Paths are relative to the file. Whatever is wrong with it is said in one line th
 """
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +27,7 @@ import msgspec
 
 from headgate.control.settings import Settings
 from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
-from headgate.formats.where import on_this_machine
+from headgate.formats.where import has_scheme, on_this_machine
 from headgate.jobs.memory import megabytes
 from headgate.model.errors import InputError, did_you_mean
 from headgate.policies.pool_registry import pool_policy
@@ -225,7 +224,7 @@ def _path(here: Path, text: str) -> str:
 
     One with a scheme stays as it is, `file:` too: Spark has a file system of its own for paths that have none.
     """
-    return text if re.match(r"[A-Za-z][\w+.-]*:", text) else str(here / text)
+    return text if has_scheme(text) else str(here / text)
 
 
 def _settings(file: Path, written: JobFile) -> Settings:

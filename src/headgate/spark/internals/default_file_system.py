@@ -1,8 +1,8 @@
 """Which file system a path without a scheme belongs to, for Spark."""
 
-import re
 from typing import TYPE_CHECKING
 
+from headgate.formats.where import has_scheme
 from headgate.model.errors import InputError
 from headgate.spark.internals.driver import driver_jvm
 
@@ -15,7 +15,7 @@ def refuse_if_elsewhere(spark: "SparkSession", path: str) -> None:
 
     Needs: Hadoop's `FileSystem` in the JVM.
     """
-    if re.match(r"[A-Za-z][\w+.-]*:", path):
+    if has_scheme(path):
         return
     files = driver_jvm(spark).org.apache.hadoop.fs.FileSystem
     default = str(files.getDefaultUri(spark._jsc.hadoopConfiguration()).toString())
