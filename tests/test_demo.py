@@ -52,7 +52,7 @@ def test_a_stretch_without_a_batch_is_not_known_and_is_said_not_to_be():
     ]
     assert [re.split(" {2,}", line.strip()) for line in table(few)[1:]] == [
         ["10", "0", "30", "0", "1", "1", "50.2", "0"],
-        ["80", "30", "120", "0", "?", "4", "?", "?"],
+        ["90", "30", "120", "0", "?", "4", "?", "?"],
         ["40", "120", "205", "0", "1", "2", "60.0", "0"],
     ]
     exact, busy = verdicts(few)

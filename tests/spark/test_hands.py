@@ -4,12 +4,15 @@ import re
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import headgate
+from batches import Op, batch
 from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
 from headgate.model.bins import homes
@@ -18,7 +21,14 @@ from headgate.model.objective import KeepUp
 from headgate.spark import warming
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
-from headgate.spark.internals.executors import active_executors, request_executors
+from headgate.spark.boundaries import Boundaries
+from headgate.spark.internals.executors import (
+    ExecutorList,
+    active_executors,
+    ask_to_leave,
+    give_no_more_tasks,
+    request_executors,
+)
 from headgate.spark.internals.queries import end_after_this_batch, trigger_seconds, unfinished_batch
 from headgate.spark.warming import warm_executors
 from headgate.workloads.load import Constant
@@ -123,8 +133,9 @@ def test_on_a_spark_that_cannot_place_bins_they_go_where_slots_are_free_and_exec
     try:
         watched.more_batches(2)
         engine.carry_out(SetExecutors(3, 1))
-        watched.until(lambda: len(active_executors(spark)) == 1)
+        watched.until(lambda: any("to leave" in one.what for one in watched.done))
         assert any("cannot place bins of state" in one.what for one in watched.done)
+        assert len(active_executors(spark)) == 1
         assert spark._jsc.sc().conf().get("spark.locality.wait.process") == "0s"
         watched.more_batches(2)
         engine.carry_out(SetExecutors(4, 2))
@@ -169,6 +180,60 @@ def test_an_executor_that_comes_after_it_was_wanted_is_not_warmed_but_asked_to_l
     watched.until(lambda: len(watched.engine.executors()) == 2)
     rows = counting.drain()
     assert counting.counts == counting.truth(rows)
+
+
+def test_an_executor_that_gets_no_more_tasks_stays_until_it_is_asked_to_leave(spark):
+    stays, goes = active_executors(spark)
+    there = ExecutorList(spark)
+    request_executors(spark, 1)
+    give_no_more_tasks(spark, [goes.id])
+
+    def where(batches):
+        # An executor works in a folder that has its id for a name.
+        yield from (pa.RecordBatch.from_pydict({"id": [int(Path.cwd().name)] * len(batch)}) for batch in batches)
+
+    ran = spark.range(0, 16, 1, 16).mapInArrow(where, "id bigint").collect()
+    assert {str(row["id"]) for row in ran} == {stays.id}
+    time.sleep(4)  # one that has been asked is gone by then
+    assert [one.id for one in there.listed()] == [stays.id, goes.id]
+    assert there.active() == (stays,)
+
+    ask_to_leave(spark, [goes.id])
+    deadline = time.monotonic() + 30
+    while there.listed() != (stays,):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    ask_to_leave(spark, [goes.id])  # nobody is there to ask
+    request_executors(spark, 2)
+    while len(there.active()) != 2:
+        assert time.monotonic() < deadline + 60
+        time.sleep(0.1)
+
+
+def test_the_end_of_a_batch_before_is_not_taken_for_that_of_the_one_under_way(spark, tmp_path):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(rows, number):
+        begun.set()
+        assert go_on.wait(60)
+
+    rows = spark.readStream.format("rate").load()
+    query = rows.writeStream.foreachBatch(wait).option("checkpointLocation", str(tmp_path)).start()
+    try:
+        assert begun.wait(60)
+        boundaries = Boundaries(lambda: [query], 60)
+        waiting = threading.Thread(target=boundaries.let_those_under_way_end, args=(lambda: False,))
+        waiting.start()
+        ago = batch({"read": Op([0])}, began=round(1000 * time.time()) - 2000)  # it took 0.5 s
+        boundaries.saw(msgspec.structs.replace(ago, query=str(query.id)))
+        waiting.join(1.0)
+        assert waiting.is_alive()
+        go_on.set()
+        waiting.join(10.0)
+        assert not waiting.is_alive()
+    finally:
+        go_on.set()
+        query.stop()
 
 
 def test_warming_starts_a_task_on_every_slot_of_the_executors_named(spark):

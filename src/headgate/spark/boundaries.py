@@ -1,6 +1,7 @@
 """Boundaries: the moments after a batch was reported, at which something may be changed."""
 
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -13,6 +14,7 @@ from headgate.spark.internals.queries import trigger_seconds
 
 _RECENT = 5
 """Batches that tell what a bin costs."""
+_GLANCE = 0.2
 _LATE = 3.0
 """So many times as late as usual is never."""
 
@@ -94,10 +96,26 @@ class Boundaries:
                 break
         return over
 
+    def let_those_under_way_end(self, given_up: Callable[[], bool]) -> None:
+        """Until all batches that run now are over, however long they take.
+
+        The end of a batch is reported a little later, when the next one may have begun: what counts is when it was.
+        """
+        now = 1000 * time.time()
+        under_way = self._in_batches()
+        while under_way and not given_up():
+            with self._changed:
+                self._changed.wait(_GLANCE)
+                under_way -= {id for id, seen in self._recent.items() if seen[-1].began + seen[-1].duration > now}
+            under_way &= self._in_batches()
+
     def _usual(self, query: str | None) -> float:
         concerned = [id for id in self._recent if query in (None, id)]
         return max((usual_interval(self._recent[id], self._triggers.get(id)) for id in concerned), default=0.0)
 
     def _in_a_batch(self, query: str | None) -> bool:
         """Whether one runs right now, however long it has been."""
-        return any(one.status["isTriggerActive"] for one in self._running() if query in (None, str(one.id)))
+        return any(query in (None, id) for id in self._in_batches())
+
+    def _in_batches(self) -> set[str]:
+        return {str(query.id) for query in self._running() if query.status["isTriggerActive"]}

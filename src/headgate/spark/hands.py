@@ -2,7 +2,7 @@
 
 Everything that touches a running batch waits for a boundary: the moment after a batch was reported. Growing: ask, wait
 for executors as they register, warm each before it counts. Shrinking: move bins off those that will leave, see that the
-next batch ran elsewhere, then let them go. Nothing here is raised into the query. A newer action ends the waiting of
+next batch ran elsewhere, give them no more tasks, let them go when no batch needs what they hold. Nothing here is raised into the query. A newer action ends the waiting of
 the one under way: what was wanted then is no longer wanted.
 """
 
@@ -30,7 +30,8 @@ from headgate.spark.boundaries import Boundaries
 from headgate.spark.internals.capabilities import can_decommission, can_place_bins
 from headgate.spark.internals.executors import (
     ExecutorList,
-    decommission_executors,
+    ask_to_leave,
+    give_no_more_tasks,
     kill_executors,
     leaves_gracefully,
     request_executors,
@@ -256,7 +257,6 @@ class Hands:
 
     def _shrink(self, action: SetExecutors, there: Sequence[Executor]) -> None:
         request_executors(self._spark, action.executors)  # first, or the cluster replaces those that leave or are lost
-        batches = self._boundaries.ended()
         for query in self._running():
             self._see_a_batch(query)
         leaving = self._cheapest_to_lose(there, len(there) - action.executors)
@@ -268,10 +268,6 @@ class Hands:
             # A batch that came since has shown where bins are; without one, what they were told is what counts.
             shown = self._boundaries.ended(str(query.id)) > before
             self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving}, set() if shown else told)
-        if (
-            self._boundaries.ended() == batches
-        ):  # else the batch that showed the last bins to be elsewhere has just ended
-            self._boundary()
         ids = {one.id for one in leaving}
         self._leaving |= ids
         if self._let_go(sorted(ids)):
@@ -290,10 +286,21 @@ class Hands:
         self._look()
 
     def _let_go(self, ids: list[str]) -> bool:
-        """Have them leave when their tasks are over; at once, and False, where that cannot be asked of them."""
-        if self._can_decommission and leaves_gracefully(self._spark):
-            decommission_executors(self._spark, ids)
-            return True
+        """Have them leave when no batch needs them any more; False where they are ended, since they cannot be asked to.
+
+        A batch that runs now may have left the output of its first stage on them, and tasks of its next stage have been
+        told to read it there: an executor that leaves meanwhile fails them, although it hands everything over.
+        """
+        self._still()
+        if self._can_decommission:
+            give_no_more_tasks(self._spark, ids)
+            # Whatever is wanted meanwhile, they cannot be given tasks again: they go.
+            self._boundaries.let_those_under_way_end(lambda: self._superseded)
+            if leaves_gracefully(self._spark):
+                ask_to_leave(self._spark, ids)
+                return True
+        else:
+            self._boundary()
         kill_executors(self._spark, ids)
         if self._wanted is not None:
             request_executors(self._spark, self._wanted)

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from headgate.spark.internals.driver import driver_jvm
-from headgate.spark.internals.executors import leaves_gracefully, why_executors_are_fixed
+from headgate.spark.internals.executors import BACKEND, EXECUTORS_BY_ID, leaves_gracefully, why_executors_are_fixed
 from headgate.spark.internals.repartition import can_repartition
 
 _STATE = "org.apache.spark.sql.execution.streaming.state"
@@ -31,8 +31,9 @@ def can_ask_for_executors(spark: SparkSession) -> bool:
 
 
 def can_decommission(spark: SparkSession) -> bool:
-    """Whether this Spark has the call that lets an executor finish what it runs."""
-    return _has(driver_jvm(spark), "org.apache.spark.ExecutorAllocationClient", "decommissionExecutor")
+    """Whether this Spark has the calls that have an executor finish what it runs, and leave when it is told to."""
+    jvm = driver_jvm(spark)
+    return _has(jvm, BACKEND, "decommissionExecutor") and _has(jvm, BACKEND, EXECUTORS_BY_ID)
 
 
 def can_place_bins(spark: SparkSession) -> bool:
@@ -61,9 +62,9 @@ def capabilities(spark: SparkSession) -> tuple[Capability, ...]:
         _capability(
             "let executors leave gracefully",
             graceful and leaves_gracefully(spark),
-            "spark.decommission.enabled is off: executors are ended between batches, and tasks may run again"
+            "spark.decommission.enabled is off: executors are ended between batches, and what they have cached is lost"
             if graceful
-            else "this Spark has no such call: executors are ended between batches",
+            else "this Spark has no such call: executors are ended between batches, and tasks may run again",
         ),
         _capability(
             "move bins of state",

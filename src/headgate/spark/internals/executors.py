@@ -11,6 +11,9 @@ from headgate.spark.internals.driver import driver_jvm
 from headgate.spark.internals.status_store import StatusStore
 
 _CLIENT = "org.apache.spark.ExecutorAllocationClient"
+BACKEND = "org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend"
+EXECUTORS_BY_ID = f"{BACKEND.replace('.', '$')}$$executorDataMap"
+"""The name that Scala gives to a field of that class which its inner classes share."""
 
 
 class _Listed(msgspec.Struct, rename="camel"):
@@ -90,16 +93,32 @@ def leaves_gracefully(spark: SparkSession) -> bool:
     return spark.sparkContext.getConf().get("spark.decommission.enabled", "false") == "true"
 
 
-def decommission_executors(spark: SparkSession, ids: Sequence[str]) -> None:
-    """Let executors finish what they run and leave; they get no more tasks from now on. The total is not changed.
+def give_no_more_tasks(spark: SparkSession, ids: Sequence[str]) -> None:
+    """From now on these executors only finish what they run. They stay, and what they hold can be read; for good.
 
-    Needs: `ExecutorAllocationClient.decommissionExecutor`, and `spark.decommission.enabled`.
+    As if the executors themselves had told the driver that they leave. The total is not changed.
+
+    Needs: `ExecutorAllocationClient.decommissionExecutor`.
     """
     jvm = driver_jvm(spark)
     backend = spark._jsc.sc().schedulerBackend()
     for id in ids:
         why = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("headgate needs fewer", jvm.scala.Option.empty())
-        backend.decommissionExecutor(id, why, False, False)
+        backend.decommissionExecutor(id, why, False, True)
+
+
+def ask_to_leave(spark: SparkSession, ids: Sequence[str]) -> None:
+    """Executors that get no more tasks hand over what they hold and end. One that is gone already needs no asking.
+
+    Needs: the executors by id that the scheduler's backend keeps, and `spark.decommission.enabled`.
+    """
+    backend = spark._jsc.sc().schedulerBackend()
+    by_id = getattr(backend, EXECUTORS_BY_ID)()
+    messages = driver_jvm(spark).org.apache.spark.scheduler.cluster
+    please = getattr(getattr(messages, "CoarseGrainedClusterMessages$DecommissionExecutor$"), "MODULE$")
+    for id in ids:
+        if by_id.contains(id):
+            by_id.apply(id).executorEndpoint().send(please)
 
 
 def kill_executors(spark: SparkSession, ids: Sequence[str]) -> None:
