@@ -12,16 +12,17 @@ import pyarrow as pa
 import pytest
 
 import headgate
-from batches import Op, batch
+from batches import Op
+from batches import batch as made_batch
 from headgate.control.actions import SetExecutors, SpreadBins
 from headgate.control.events import ActionFailed
 from headgate.model.bins import homes
 from headgate.model.errors import HeadgateError, InputError
 from headgate.model.objective import KeepUp
 from headgate.spark import warming
+from headgate.spark.boundaries import Boundaries
 from headgate.spark.engine import SparkEngine
 from headgate.spark.internals.capabilities import capabilities
-from headgate.spark.boundaries import Boundaries
 from headgate.spark.internals.executors import (
     ExecutorList,
     active_executors,
@@ -224,7 +225,7 @@ def test_the_end_of_a_batch_before_is_not_taken_for_that_of_the_one_under_way(sp
         boundaries = Boundaries(lambda: [query], 60)
         waiting = threading.Thread(target=boundaries.let_those_under_way_end, args=(lambda: False,))
         waiting.start()
-        ago = batch({"read": Op([0])}, began=round(1000 * time.time()) - 2000)  # it took 0.5 s
+        ago = made_batch({"read": Op([0])}, began=round(1000 * time.time()) - 2000)  # it took 0.5 s
         boundaries.saw(msgspec.structs.replace(ago, query=str(query.id)))
         waiting.join(1.0)
         assert waiting.is_alive()

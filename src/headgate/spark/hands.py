@@ -2,8 +2,8 @@
 
 Everything that touches a running batch waits for a boundary: the moment after a batch was reported. Growing: ask, wait
 for executors as they register, warm each before it counts. Shrinking: move bins off those that will leave, see that the
-next batch ran elsewhere, give them no more tasks, let them go when no batch needs what they hold. Nothing here is raised into the query. A newer action ends the waiting of
-the one under way: what was wanted then is no longer wanted.
+next batch ran elsewhere, give them no more tasks, let them go when no batch needs what they hold. Nothing here is
+raised into the query. A newer action ends the waiting of the one under way: what was wanted then is no longer wanted.
 """
 
 import queue
