@@ -91,7 +91,7 @@ verify-kafka: $(READY) ## a million events through Kafka, the driver killed twic
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/kafka.py
 
 verify-kills: $(READY) ## kill driver and executors at every step of a change, ten times each, and count (two to three hours)
-	$(BIN)/python tests/campaigns/kills.py --repeat 10
+	PYTHONPATH=tests $(BIN)/python tests/campaigns/kills.py --repeat 10
 
 verify-state: $(READY) ## move, rewrite and hand on the state of every kind of operator, and compare it key by key (a quarter of an hour)
 	PYTHONPATH=tests $(BIN)/python tests/campaigns/state.py

@@ -8,7 +8,7 @@ next one meets. In the end every count must be exactly what the generator says f
 nothing lost, nothing doubled; and the journal must tell what happened. Nor may it tell of a step at which nobody was
 killed: steps are what the journal shows, not what somebody thought of.
 
-    make verify-kills               (or: python tests/campaigns/kills.py --repeat 10 --cases grow-asked,restart-drained)
+    make verify-kills           (or, with PYTHONPATH=tests: python tests/campaigns/kills.py --cases grow-asked)
 """
 
 import argparse
@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from class_archive import short_lived, short_lived_with_archive
 from headgate.control.actions import Restart, SetExecutors, SpreadBins
 from headgate.control.said import Arrived, Failed
 from headgate.formats.checkpoint.folders import LocalFolders
@@ -39,9 +40,8 @@ from headgate.workloads.sentences import Text
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "jobs"
 PATIENCE = 300.0
-JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
-SHORT_LIVED = {JAVA_OPTIONS: f"{os.environ.get(JAVA_OPTIONS, '')} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC".strip()}
-"""No Java process here lives long enough for its best compiler to pay."""
+_surroundings = short_lived()
+"""Of the jobs."""
 BINS = 4
 """At first."""
 PARTITIONS = 12
@@ -191,7 +191,7 @@ class Running:
             stdout=self.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=os.environ | SHORT_LIVED,
+            env=_surroundings,
         )
         _started.append(self.process)
 
@@ -459,6 +459,8 @@ def main() -> int:
     names = given.cases.split(",")
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, leave_nothing_running)
+    classes = Path(tempfile.mkdtemp(prefix="kills-classes-"))
+    _surroundings.update(short_lived_with_archive(classes))
 
     def one_round(number: int) -> bool:
         order = random.Random(number).sample(names, len(names))
@@ -478,6 +480,7 @@ def main() -> int:
 
     with ThreadPoolExecutor(given.at_once) as threads:
         held = sum(threads.map(one_round, range(given.first, given.first + given.repeat)))
+    shutil.rmtree(classes)
     print(f"{held} of {given.repeat} rounds of {len(names)} kills held")
     return 0 if held == given.repeat else 1
 
