@@ -39,7 +39,8 @@ def short_lived_with_archive(folder: Path) -> dict[str, str]:
 def load_what_a_streaming_query_needs() -> None:
     """A small stateful query from beginning to end; returns when its Java process, which then writes, has ended."""
     with tempfile.TemporaryDirectory() as folder:
-        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+        settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+        spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
         java = spark.sparkContext._gateway.proc
         numbers = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
         counts = numbers.groupBy((f.col("value") % 7).alias("key")).count()
