@@ -460,6 +460,14 @@ def main() -> int:
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, leave_nothing_running)
     classes = Path(tempfile.mkdtemp(prefix="kills-classes-"))
+    try:
+        return campaign(given, names, classes)
+    finally:
+        shutil.rmtree(classes, ignore_errors=True)
+
+
+def campaign(given: argparse.Namespace, names: Sequence[str], classes: Path) -> int:
+    """All rounds, with Java's classes in this folder."""
     _surroundings.update(short_lived_with_archive(classes))
 
     def one_round(number: int) -> bool:
@@ -480,7 +488,6 @@ def main() -> int:
 
     with ThreadPoolExecutor(given.at_once) as threads:
         held = sum(threads.map(one_round, range(given.first, given.first + given.repeat)))
-    shutil.rmtree(classes)
     print(f"{held} of {given.repeat} rounds of {len(names)} kills held")
     return 0 if held == given.repeat else 1
 

@@ -183,6 +183,48 @@ def test_an_executor_that_comes_after_it_was_wanted_is_not_warmed_but_asked_to_l
     assert counting.counts == counting.truth(rows)
 
 
+def test_a_newer_wish_does_not_hurry_an_executor_out_of_the_batch_under_way(spark, tmp_path, monkeypatch):
+    gate, begun, opened = threading.Event(), threading.Event(), []
+    gate.set()
+
+    def keep(rows, number):
+        begun.set()
+        assert gate.wait(60)
+
+    rows = spark.readStream.format("rate").load()
+    writer = rows.writeStream.foreachBatch(keep).option("checkpointLocation", str(tmp_path))
+    query = writer.trigger(processingTime="1 second").start()
+    engine = SparkEngine(spark, query).start()
+    watched = Watched(engine)
+
+    def give(session, ids):
+        give_no_more_tasks(session, ids)
+        gate.clear()
+        begun.clear()
+        assert begun.wait(60)
+        engine.carry_out(SetExecutors(2, 2))
+        threading.Timer(2.0, gate.set).start()
+
+    def ask(session, ids):
+        opened.append(gate.is_set())
+        ask_to_leave(session, ids)
+
+    monkeypatch.setattr("headgate.spark.hands.give_no_more_tasks", give)
+    monkeypatch.setattr("headgate.spark.hands.ask_to_leave", ask)
+    try:
+        watched.more_batches(2)
+        first, _ = active_executors(spark)
+        engine.carry_out(SetExecutors(1, 1))
+        watched.until(lambda: opened)
+        assert opened == [True]
+        watched.until(lambda: len(engine.executors()) == 2)
+        assert first.id in {one.id for one in active_executors(spark)}
+    finally:
+        gate.set()
+        engine.stop()
+        query.stop()
+
+
 def test_an_executor_that_gets_no_more_tasks_stays_until_it_is_asked_to_leave(spark):
     stays, goes = active_executors(spark)
     there = ExecutorList(spark)

@@ -97,7 +97,7 @@ class Boundaries:
         return over
 
     def let_those_under_way_end(self, given_up: Callable[[], bool]) -> None:
-        """Until all batches that run now are over, however long they take.
+        """Until all batches that run now, of queries that are looked after, are over, however long they take.
 
         The end of a batch is reported a little later, when the next one may have begun: what counts is when it was.
         """

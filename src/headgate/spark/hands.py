@@ -270,7 +270,12 @@ class Hands:
             self._refuse_to_lose_bins(str(query.id), {one.id for one in leaving}, set() if shown else told)
         ids = {one.id for one in leaving}
         self._leaving |= ids
-        if self._let_go(sorted(ids)):
+        try:
+            gracefully = self._let_go(sorted(ids))
+        except _Superseded:  # nobody was asked yet
+            self._leaving -= ids
+            raise
+        if gracefully:
             self._tell(action.plan, f"asked executor {names} to leave")
         else:
             why = "spark.decommission.enabled is off" if self._can_decommission else "this Spark cannot let them leave"
@@ -289,13 +294,14 @@ class Hands:
         """Have them leave when no batch needs them any more; False where they are ended, since they cannot be asked to.
 
         A batch that runs now may have left the output of its first stage on them, and tasks of its next stage have been
-        told to read it there: an executor that leaves meanwhile fails them, although it hands everything over.
+        told to read it there: an executor that leaves meanwhile fails them, although it hands everything over. Waited
+        for are batches of queries that are looked after; those of others are run again in part.
         """
         self._still()
         if self._can_decommission:
             give_no_more_tasks(self._spark, ids)
-            # Whatever is wanted meanwhile, they cannot be given tasks again: they go.
-            self._boundaries.let_those_under_way_end(lambda: self._superseded)
+            # Whatever is wanted meanwhile, they cannot be given tasks again: they go, and no sooner for that.
+            self._boundaries.let_those_under_way_end(self._stopping.is_set)
             if leaves_gracefully(self._spark):
                 ask_to_leave(self._spark, ids)
                 return True

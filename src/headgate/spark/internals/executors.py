@@ -117,8 +117,9 @@ def ask_to_leave(spark: SparkSession, ids: Sequence[str]) -> None:
     messages = driver_jvm(spark).org.apache.spark.scheduler.cluster
     please = getattr(getattr(messages, "CoarseGrainedClusterMessages$DecommissionExecutor$"), "MODULE$")
     for id in ids:
-        if by_id.contains(id):
-            by_id.apply(id).executorEndpoint().send(please)
+        there = by_id.get(id)  # one look: it may be lost between two
+        if there.isDefined():
+            there.get().executorEndpoint().send(please)
 
 
 def kill_executors(spark: SparkSession, ids: Sequence[str]) -> None:
