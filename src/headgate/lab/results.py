@@ -1,4 +1,7 @@
-"""Results as one Parquet file: a row a cell, with the versions and settings that made it. Same settings, same bytes."""
+"""Results as one Parquet file: a row a cell, with the versions and settings that made it.
+
+Of simulated runs the same settings give the same bytes.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +10,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.lab.cell import Outcome, versions
-from headgate.lab.scenario import Scenario
+from headgate.lab.cell import versions
+from headgate.lab.outcome import Outcome
+from headgate.lab.scenario import SIMULATION, Scenario
 from headgate.model.errors import InputError
 
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(), list[float]: pa.list_(pa.float64())}
@@ -29,7 +33,7 @@ def about(scenario: Scenario) -> dict[str, str]:
     """What made the results."""
     settings = {
         "scenario": scenario.name,
-        "simulated": True,
+        "engine": scenario.engine,
         "policies": scenario.policies,
         "loads": [(one.name, one.text, one.lasting) for one in scenario.loads],
         "jobs": [
@@ -42,9 +46,10 @@ def about(scenario: Scenario) -> dict[str, str]:
         "controller": scenario.settings,
         "left_out": scenario.left_out,
     }
+    of_all = {**versions(simulated=scenario.engine == SIMULATION), "pyarrow": pa.__version__}
     return {
         "headgate.settings": msgspec.json.encode(settings, order="sorted").decode(),
-        "headgate.versions": msgspec.json.encode({**versions(), "pyarrow": pa.__version__}).decode(),
+        "headgate.versions": msgspec.json.encode(of_all).decode(),
     }
 
 
