@@ -24,7 +24,7 @@ load = "constant(20)"
 lasting = "30s"
 [[jobs]]
 name = "shares"
-trigger = "5s"
+trigger = "3s"
 [[jobs.operators]]
 name = "many"
 partitions = 3
