@@ -218,8 +218,9 @@ def test_a_newer_wish_does_not_hurry_an_executor_out_of_the_batch_under_way(spar
         engine.carry_out(SetExecutors(1, 1))
         watched.until(lambda: opened)
         assert opened == [True]
-        watched.until(lambda: len(engine.executors()) == 2)
-        assert first.id in {one.id for one in active_executors(spark)}
+        there = ExecutorList(spark)
+        watched.until(lambda: len(there.active()) == 2 and there.active() == there.listed())
+        assert first in there.active()
     finally:
         gate.set()
         engine.stop()
