@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check format clean \
-    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence bench-curves bench-twin lab lab-on-spark verify-kills verify-state verify-lab verify-workloads verify-kafka kafka
+    bench-decide bench-eventlog bench-probe bench-capacity bench-control bench-rescale bench-convergence bench-migration bench-rewrite bench-generator bench-load bench-nexmark bench-nexmark-convergence bench-curves bench-twin lab verify-kills verify-state verify-lab verify-workloads verify-kafka kafka
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -83,9 +83,6 @@ bench-twin: $(READY) ## three real runs and their twins: batch times, slot-secon
 
 lab: $(READY) ## every policy against six loads with four jobs, simulated; the pictures are in lab-policies/report.html (a quarter of an hour)
 	$(BIN)/headgate lab examples/lab/policies.toml
-
-lab-on-spark: $(READY) ## three policies on a real cluster, in real time; the pictures are in lab-on-spark/report.html (half an hour)
-	$(BIN)/headgate lab examples/lab/on-spark.toml
 
 kafka: $(READY) ## a broker on this machine, on port 9092, until Ctrl-C
 	$(BIN)/python -m headgate.kafka

@@ -10,9 +10,8 @@ import pytest
 from headgate.cli.lab_table import fields
 from headgate.cli.main import main
 from headgate.cli.page.lab_plots import cost_plot
-from headgate.lab.cell import cells, run_cell
+from headgate.lab.cell import Outcome, cells, run_cell
 from headgate.lab.job_table import JobTable, job_from_table, table_from_job, written
-from headgate.lab.outcome import Outcome
 from headgate.lab.results import read_results
 from headgate.lab.scenario import ORACLE, read_scenario
 from headgate.lab.summary import front, summed_up, verdicts

@@ -1,4 +1,4 @@
-"""`headgate lab`: policies against each other, on a virtual Spark or a real one, beside a clairvoyant."""
+"""`headgate lab`: policies against each other, on a virtual Spark, with a clairvoyant as the yardstick."""
 
 import argparse
 import functools
@@ -11,15 +11,13 @@ from pathlib import Path
 from headgate.cli.lab_table import table_lines, verdict_lines
 from headgate.cli.lab_twin import add_twin_options, of_a_twin, twin_scenario
 from headgate.cli.options import Once, count, file
-from headgate.lab.scenario import SIMULATION, Scenario, read_scenario
-from headgate.lab.sweep import Finished, RunAll, on_cores, sweep, usual_workers
+from headgate.lab.scenario import Scenario, read_scenario
+from headgate.lab.sweep import Finished, on_cores, sweep, usual_workers
 from headgate.model.errors import InputError
-from headgate.spark.installation import java, spark_home
 
 DESCRIPTION = """\
 Run every policy of a scenario with every job under every load, by every seed, on a virtual Spark in virtual time; or a
-twin of a real job (`headgate twin`) under a load of your own. With engine = "spark" in the scenario the jobs are real
-queries on a cluster that is started on this machine, in real time; else nothing here touches a cluster.
+twin of a real job (`headgate twin`) under a load of your own. Everything is simulated: nothing here touches a cluster.
 """
 
 EPILOG = """\
@@ -30,7 +28,6 @@ examples:
   headgate lab examples/lab/policies.toml
   headgate lab scenario.toml -o results --workers 4
   headgate lab scenario.toml --spark spark://host:7077
-  headgate lab examples/lab/on-spark.toml
   headgate lab --twin twin.toml --load 'trace(black-friday.csv)' --for 24h
   headgate lab --twin twin.toml --load 'constant(5k)' --freshness 30s --slots 4 --most 12
 
@@ -60,9 +57,6 @@ def run(given: argparse.Namespace) -> int:
         print(f"headgate: {line}", file=sys.stderr)
     if given.workers is not None and given.workers < 1:
         raise InputError(f"--workers is {given.workers}; give at least 1")
-    if scenario.engine != SIMULATION:
-        _refuse_what_only_simulations_have(given)
-        spark_home(), java()  # rather than after the first simulated run
     folder = Path(given.out or f"lab-{Path(given.scenario or given.twin).stem}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,15 +76,6 @@ def _scenario(given: argparse.Namespace) -> Scenario:
     return read_scenario(given.scenario)
 
 
-def _refuse_what_only_simulations_have(given: argparse.Namespace) -> None:
-    for option, value in (("--spark", given.spark), ("--workers", given.workers)):
-        if value is not None:
-            raise InputError(
-                f'{option} spreads simulated runs; with engine = "spark" one run after the other has this machine to '
-                "itself: leave it out"
-            )
-
-
 def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> bool:
     """Whether all targets are met; where nothing is judged they are."""
     # Only now: to be told of a mistake nobody should wait for Arrow.
@@ -99,19 +84,10 @@ def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> bool:
     from headgate.lab.results import write_results
     from headgate.lab.summary import summed_up, verdicts
 
-    run_all: RunAll
     if given.spark is not None:
         from headgate.lab.on_spark import on_spark
 
         run_all = functools.partial(on_spark, master=given.spark)
-    elif scenario.engine != SIMULATION:
-        try:
-            from headgate.lab.real_run import in_real_time
-        except ImportError as missing:
-            raise InputError(
-                f'engine = "spark" needs {missing.name}; install it with: pip install "headgate[spark]"'
-            ) from None
-        run_all = in_real_time
     else:
         run_all = functools.partial(on_cores, workers=given.workers or usual_workers())
     outcomes = sweep(cells(scenario), Finished(folder / "cells.jsonl"), run_all, _Progress())
@@ -124,7 +100,7 @@ def _run(scenario: Scenario, folder: Path, given: argparse.Namespace) -> bool:
             (folder / "pictures" / name).write_text(drawn, encoding="utf-8")
     if not judged and scenario.left_out:
         print("headgate: no target is judged; the loads that were left out may be those for it", file=sys.stderr)
-    _print([*table_lines(rows, scenario.engine), *verdict_lines(judged), f"{folder / 'report.html'} has the pictures"])
+    _print([*table_lines(rows), *verdict_lines(judged), f"{folder / 'report.html'} has the pictures"])
     return all(one.met for one in judged)
 
 

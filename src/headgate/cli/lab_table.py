@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from headgate.cli.text_table import aligned_rows
-from headgate.lab.scenario import SIMULATION, EngineName
 from headgate.lab.summary import Row, Verdict
 
 HEADINGS = (
@@ -30,19 +29,10 @@ def fields(row: Row) -> tuple[str, ...]:
     )
 
 
-def where(engine: EngineName) -> str:
-    """Where runs took place, in words.
-
-    >>> where("simulation")
-    'simulated'
-    """
-    return "simulated" if engine == SIMULATION else "on Spark (but for the oracle, which is simulated)"
-
-
-def table_lines(rows: Sequence[Row], engine: EngineName) -> Iterator[str]:
+def table_lines(rows: Sequence[Row]) -> Iterator[str]:
     """A table for each load; the cheapest policy first."""
     for load, of_load in groupby(rows, key=lambda row: row.load):
-        yield f"{load}: means over jobs and seeds, {where(engine)}"
+        yield f"{load}: means over jobs and seeds, simulated"
         yield from (f"  {line}" for line in aligned_rows([HEADINGS, *map(fields, of_load)]))
         yield ""
 

@@ -23,7 +23,7 @@ COMMANDS = {
     "run": "start a job and keep it right-sized",
     "demo": "a word count on a local cluster under a load that rises and falls",
     "doctor": "what this machine has and what Headgate can do with it",
-    "lab": "policies against each other, simulated or on a cluster here, with a clairvoyant as the yardstick",
+    "lab": "policies against each other, simulated, with a clairvoyant as the yardstick",
     "load": "a load profile, drawn",
     "produce": "write a workload to Kafka at the rate of a load",
     "bench": "how fast the queries of a workload (NexMark and others) run here",

@@ -1,1 +1,1 @@
-"""Experiments: every policy against every load on a virtual Spark or a real one, beside a clairvoyant."""
+"""Experiments: every policy against every load on a virtual Spark, with a clairvoyant as the yardstick."""

@@ -11,13 +11,15 @@ import math
 from collections import deque
 from collections.abc import Iterator
 
-from headgate.control.remembered import LAST
 from headgate.control.settings import Settings
 from headgate.model.microbatch import MicroBatch
 from headgate.policies.bare import followed
 from headgate.policies.pool import Evidence, PoolPolicy
 from headgate.simulation.closed_loop import ControlledLoop
 from headgate.simulation.virtual_spark import VirtualSpark
+
+_LAST = 40
+"""Batches that a policy is shown: as many as the controller keeps."""
 
 
 def controlled(spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float) -> Iterator[MicroBatch]:
@@ -31,7 +33,7 @@ def followed_at_once(
     spark: VirtualSpark, policy: PoolPolicy, settings: Settings, until: float, every: float = math.inf
 ) -> Iterator[MicroBatch]:
     """Asked after every batch, and after so many seconds in which none began; taken at its word."""
-    memory, seen = policy.start(), deque[MicroBatch](maxlen=LAST)
+    memory, seen = policy.start(), deque[MicroBatch](maxlen=_LAST)
     known = spark.executors()
     while spark.now < until:
         begins = spark.wait(min(until, spark.now + every))

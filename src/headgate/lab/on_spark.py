@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import headgate
-from headgate.lab.cell import Cell, run_cell
-from headgate.lab.outcome import Outcome
+from headgate.lab.cell import Cell, Outcome, run_cell
 from headgate.model.errors import InputError, in_brief
 
 _ROUNDS = 8

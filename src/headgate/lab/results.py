@@ -1,7 +1,4 @@
-"""Results as one Parquet file: a row a cell, with the versions and settings that made it.
-
-Of simulated runs the same settings give the same bytes.
-"""
+"""Results as one Parquet file: a row a cell, with the versions and settings that made it. Same settings, same bytes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +7,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headgate.lab.cell import versions
-from headgate.lab.outcome import Outcome
-from headgate.lab.scenario import SIMULATION, Scenario
+from headgate.lab.cell import Outcome, versions
+from headgate.lab.scenario import Scenario
 from headgate.model.errors import InputError
 
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(), list[float]: pa.list_(pa.float64())}
@@ -33,7 +29,7 @@ def about(scenario: Scenario) -> dict[str, str]:
     """What made the results."""
     settings = {
         "scenario": scenario.name,
-        "engine": scenario.engine,
+        "simulated": True,
         "policies": scenario.policies,
         "loads": [(one.name, one.text, one.lasting) for one in scenario.loads],
         "jobs": [
@@ -46,10 +42,9 @@ def about(scenario: Scenario) -> dict[str, str]:
         "controller": scenario.settings,
         "left_out": scenario.left_out,
     }
-    of_all = {**versions(simulated=scenario.engine == SIMULATION), "pyarrow": pa.__version__}
     return {
         "headgate.settings": msgspec.json.encode(settings, order="sorted").decode(),
-        "headgate.versions": msgspec.json.encode(of_all).decode(),
+        "headgate.versions": msgspec.json.encode({**versions(), "pyarrow": pa.__version__}).decode(),
     }
 
 

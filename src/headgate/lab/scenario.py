@@ -23,7 +23,7 @@ Files are looked for beside the scenario. Whatever is wrong is said in one line 
 
 import os
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,6 @@ from headgate.formats.load_trace import read_load_trace
 from headgate.formats.settings_file import Wanted, converted, read_settings, wanted_objective
 from headgate.lab.job_table import JobTable, job_from_table, lasts
 from headgate.lab.punctuality import deadline
-from headgate.lab.realisable import found_from_anywhere, refuse_what_spark_cannot_be_made_to_do
 from headgate.model.errors import InputError, did_you_mean
 from headgate.model.objective import Objective
 from headgate.policies.pool_registry import pool_policy
@@ -40,9 +39,6 @@ from headgate.simulation.virtual_job import VirtualJob
 from headgate.workloads.load import Load, load_from_text
 
 ORACLE = "oracle"
-EngineName = Literal["simulation", "spark"]
-"""What runs the cells: the virtual Spark, in virtual time; or a cluster on this machine, in real time."""
-SIMULATION: Final = "simulation"
 MOST = 500
 """Executors: the oracle looks at every way from one number to another, for each interval of the load. And slots of one.
 """
@@ -106,7 +102,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     twins: list[str] = []
     name: str = ""
     seeds: tuple[int, ...] = (1,)
-    engine: EngineName = SIMULATION
+    engine: Literal["simulation"] = "simulation"
     objective: Wanted = Wanted()
     executors: ExecutorsTable = ExecutorsTable()
     prices: PricesTable = PricesTable()
@@ -152,7 +148,6 @@ class Scenario(NamedTuple):
     """Of the controller: the defaults but for what is given, within the bounds."""
     left_out: tuple[str, ...]
     """What is not run, and why, a line each."""
-    engine: EngineName = SIMULATION
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -167,9 +162,6 @@ def checked(file: Path, written: ScenarioFile, instead: Objective | None = None)
         objective = instead or wanted_objective(file, written.objective)
         jobs = _jobs(file, written)
         loads, left_out = _loads(file, written.loads)
-        if written.engine != SIMULATION:
-            _check_realisable(jobs, written.executors)
-            loads = tuple(one._replace(load=found_from_anywhere(one.load, file.parent)) for one in loads)
         policies = _policies(written)
         _check_executors(written.executors)
         for job in jobs:
@@ -187,7 +179,7 @@ def checked(file: Path, written: ScenarioFile, instead: Objective | None = None)
         raise InputError(said if said.startswith(str(file)) else f"{file}: {said}") from None
     return Scenario(
         written.name or file.stem, policies, loads, jobs, written.seeds, objective, written.executors,
-        written.prices, _settings(file, written, objective), left_out, written.engine,
+        written.prices, _settings(file, written, objective), left_out,
     )  # fmt: skip
 
 
@@ -275,16 +267,6 @@ def _check_lasting(load: NamedLoad, job: NamedJob, interval: float) -> None:
             f"load {load.name}: lasting is {load.lasting:,.10g} s, more than {_BATCHES:,} batches of job {job.name}, "
             f"one every {interval:g} s; give it shorter"
         )
-
-
-def _check_realisable(jobs: tuple[NamedJob, ...], given: ExecutorsTable) -> None:
-    if given.losing is not None:
-        raise InputError('[executors] losing: executors are lost with engine = "simulation" alone; take it out')
-    for job in jobs:
-        try:
-            refuse_what_spark_cannot_be_made_to_do(job.job, given.most * (given.slots or job.slots or 1))
-        except InputError as problem:
-            raise InputError(f"job {job.name}: {problem}") from None
 
 
 def _check_executors(given: ExecutorsTable) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import mean
 from typing import NamedTuple
 
-from headgate.lab.outcome import Outcome
+from headgate.lab.cell import Outcome
 from headgate.lab.scenario import ORACLE
 
 OURS = "capacity"

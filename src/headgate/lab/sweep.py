@@ -4,16 +4,11 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
-from headgate.lab.cell import Cell, run_cell
-from headgate.lab.outcome import Outcome
+from headgate.lab.cell import Cell, Outcome, run_cell
 from headgate.model.errors import InputError
-
-RunAll: TypeAlias = Callable[[Sequence[Cell]], Iterator[Outcome]]
-"""What runs cells, somewhere, in any order."""
 
 
 class Finished:
@@ -50,7 +45,7 @@ class Finished:
 def sweep(
     cells: Sequence[Cell],
     finished: Finished,
-    run_all: RunAll,
+    run_all: Callable[[Sequence[Cell]], Iterator[Outcome]],
     told: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[Outcome]:
     """Run what is not finished; the outcomes in the order of the cells, wherever and whenever they were run.
@@ -58,17 +53,12 @@ def sweep(
     Cells that differ in nothing but names are run once, and one that was run before under other names is not run again.
     """
     different = {cell.key: cell for cell in cells}
-    missing = [cell for key, cell in different.items() if not _is_over(cell, finished.outcomes.get(key))]
+    missing = [cell for key, cell in different.items() if key not in finished.outcomes]
     told(len(different) - len(missing), len(different))
     for done, outcome in enumerate(run_all(missing), start=1):
         finished.add(outcome)
         told(len(different) - len(missing) + done, len(different))
     return [cell.labelled(finished.outcomes[cell.key]) for cell in cells]
-
-
-def _is_over(cell: Cell, outcome: Outcome | None) -> bool:
-    """What failed on a virtual Spark fails again; on a real one it is worth another try."""
-    return outcome is not None and not (outcome.failed and not cell.simulated)
 
 
 def on_cores(cells: Sequence[Cell], workers: int) -> Iterator[Outcome]:

@@ -33,7 +33,7 @@ class BatchArithmetic:
         """Where the tasks of each operator begin, and where the last ones end."""
         self.operator = read_only(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths))
         self.partition = read_only(np.concatenate([np.arange(length) for length in lengths]))
-        self._shares = [shares_of(one) for one in job.operators]
+        self._shares = [_shares(one) for one in job.operators]
         self._up_to = np.concatenate([np.cumsum(shares) for shares in self._shares])
         self._firsts = np.array(self.cuts[:-1])
         self._fixed = _by_task([one.fixed for one in job.operators], lengths)
@@ -112,7 +112,7 @@ def _by_task(of_operator: Sequence[float], lengths: Sequence[int]) -> Floats:
     return np.repeat(np.array(of_operator, np.float64), lengths)
 
 
-def shares_of(operator: VirtualOperator) -> Floats:
+def _shares(operator: VirtualOperator) -> Floats:
     """Part of the records of each partition."""
     if operator.shares:
         return np.array(operator.shares) / sum(operator.shares)

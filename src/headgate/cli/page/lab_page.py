@@ -11,24 +11,17 @@ from headgate.cli.page.document import captioned, colour_key, document, meanings
 from headgate.cli.page.lab_plots import cost_plot, load_plot, slots_plot
 from headgate.cli.page.markup import Markup, element
 from headgate.control.settings import Settings
-from headgate.lab.outcome import Outcome
+from headgate.lab.cell import Outcome
 from headgate.lab.punctuality import deadline
-from headgate.lab.scenario import ORACLE, SET_ELSEWHERE, SIMULATION, NamedJob, Scenario
+from headgate.lab.scenario import ORACLE, SET_ELSEWHERE, NamedJob, Scenario
 from headgate.lab.summary import OURS, Row, Verdict, summed_up, verdicts
 from headgate.model.objective import Freshness, KeepUp, Objective
 
-_WHERE = {
-    "simulation": (
+_WORDS = (
+    (
         "simulated",
         "all of it: batches were run on a virtual Spark in virtual time; see docs/lab.md for what that knows",
     ),
-    "spark": (
-        "on Spark",
-        "every run is a real query on a cluster of this machine, in real time, whose tasks wait as long as the job "
-        "says; the oracle, and the slots that would just do, are simulated by what the job says",
-    ),
-}
-_WORDS = (
     ("slot-hours", "slots held, from the moment they were asked for, over the whole load"),
     ("oracle", "the cheapest sizes that meet the objective, found with the whole load known beforehand"),
     (
@@ -53,7 +46,7 @@ def lab_page(scenario: Scenario, outcomes: Sequence[Outcome]) -> str:
         f"headgate lab: {scenario.name}",
         element("section", *_beginning(scenario, outcomes, rows, judged), class_="query"),
         *(element("section", *_load(scenario, load, outcomes, rows), class_="query") for load in loads),
-        meanings((_WHERE[scenario.engine], *_WORDS)),
+        meanings(_WORDS),
     )
 
 
@@ -83,10 +76,9 @@ def _beginning(
 ) -> Iterator[Markup]:
     yield element("h2", scenario.name)
     policies = [one for one in scenario.policies if one.name != ORACLE]
-    engine = "A simulation" if scenario.engine == SIMULATION else "On Spark"
     yield element(
         "p",
-        f"{engine}: {len(policies)} policies and an oracle, {len(scenario.jobs)} jobs, {len(scenario.loads)} "
+        f"A simulation: {len(policies)} policies and an oracle, {len(scenario.jobs)} jobs, {len(scenario.loads)} "
         f"loads, {len(scenario.seeds)} seeds, {len(outcomes):,} runs; {_objective(scenario.objective)}; "
         f"Headgate {__version__}, {_settings(scenario.settings)}.",
     )

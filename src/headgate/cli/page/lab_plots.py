@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from headgate.cli.page.markup import Markup, joined
 from headgate.cli.page.scales import Scale, short
 from headgate.cli.page.svg import dot, drawing, line, marks, path, rectangle, rungs, text
-from headgate.lab.outcome import Outcome
+from headgate.lab.cell import Outcome
 from headgate.lab.summary import OURS, Row, by_regret, front
 
 _WIDE, _HIGH = 960.0, 190.0
